@@ -14,14 +14,14 @@ from mixnet import io as io
 from mixnet import metric as metric
 from mixnet import ndarray as nd
 from mixnet import optimizer as opt
-from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, _as_list
+from mixnet.base import AttributeTypeError, AttributeValueError, CheckError
 from mixnet.callback import LogValidationMetricsCallback
 from mixnet.checkpoint import load_checkpoint, save_checkpoint
 from mixnet.context import Context, cpu
 from mixnet.initializer import Uniform
 from mixnet.io import DataDesc
 from mixnet.legacy.executor_manager import DataParallelExecutorManager, _check_arguments, _load_data
-from mixnet.model.batch_end import BatchEndParam
+from mixnet.model.batch_end import BatchEndParam, call_each
 from mixnet.model.update import (
     _create_kvstore,
     _initialize_kvstore,
@@ -49,11 +49,6 @@ if TYPE_CHECKING:
 # does not load it.
 BASE_ESTIMATOR = object
 SKLEARN_INSTALLED = False
-
-
-def _call(callbacks: Callbacks | None, *args: object) -> None:
-    for each in _as_list(callbacks) if callbacks is not None else ():
-        each(*args)
 
 
 def _train_multi_device(
@@ -124,7 +119,7 @@ def _train_multi_device(
         logger.info("Epoch[%d] Time cost=%.3f", epoch, (toc - tic))
         if epoch_end_callback or epoch + 1 == end_epoch:
             executor_manager.copy_to(arg_params, aux_params)
-        _call(epoch_end_callback, epoch, symbol, arg_params, aux_params)
+        call_each(epoch_end_callback, epoch, symbol, arg_params, aux_params)
         if eval_data:
             callbacks = (eval_end_callback, eval_batch_end_callback)
             _validate(executor_manager, epoch, eval_data, eval_metric, *callbacks)
@@ -166,7 +161,7 @@ def _call_after_batch(
     variables: dict[str, Any],
 ) -> None:
     if callbacks is not None:
-        _call(
+        call_each(
             callbacks,
             BatchEndParam(epoch=epoch, nbatch=nbatch, eval_metric=eval_metric, locals=variables),
         )
@@ -458,7 +453,7 @@ class FeedForward(BASE_ESTIMATOR):
             eval_metric.update(batch.label, self._pred_exec.outputs)
             flush("FeedForward.score")
             if batch_end_callback is not None:
-                _call(
+                call_each(
                     batch_end_callback,
                     BatchEndParam(epoch=0, nbatch=i, eval_metric=eval_metric, locals=locals()),
                 )

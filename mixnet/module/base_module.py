@@ -13,7 +13,6 @@ import numpy as np
 from mixnet import metric as metric
 from mixnet import ndarray as ndarray
 from mixnet.base import (
-    AttributeTypeError,
     AttributeValueError,
     CheckError,
     FileFormatError,
@@ -27,6 +26,10 @@ from mixnet.io import DataBatch as DataBatch
 from mixnet.io import DataDesc as DataDesc
 from mixnet.io import DataIter as DataIter
 from mixnet.model.batch_end import BatchEndParam as BatchEndParam
+from mixnet.model.batch_end import call_each
+from mixnet.module.descriptions import _check_input_names as _check_input_names
+from mixnet.module.descriptions import _check_names_match as _check_names_match
+from mixnet.module.descriptions import _parse_data_desc as _parse_data_desc
 from mixnet.module.order import require
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load as load_arrays
@@ -40,100 +43,10 @@ if TYPE_CHECKING:
     from mixnet.metric.evaluation import MetricLike
     from mixnet.monitor import Monitor
     from mixnet.optimizer.base import Optimizer
-    from mixnet.symbol.symbol import Symbol
-
-_PARAMETER_ENDINGS = ("_weight", "_bias", "_gamma", "_beta")
-
-
-def _check_input_names(symbol: Symbol, names: Sequence[str], typename: str, throw: bool) -> None:
-    """Reject, or warn about, names that are not arguments of the symbol.
-
-    Raises:
-        ValueError: there is such a name, if ``throw``.
-    """
-    if not hasattr(symbol, "list_arguments"):
-        raise AttributeTypeError(
-            f"A module is created from a symbol, not from {type(symbol).__name__}; for a gluon "
-            f"block, create one by calling it with mx.sym.var('data')."
-        )
-    arguments = symbol.list_arguments()
-    for name in names:
-        if name in arguments:
-            continue
-        inputs = [each for each in arguments if not each.endswith(_PARAMETER_ENDINGS)]
-        message = (
-            f"You created Module with Module(..., {typename}_names={names}) but input with name "
-            f"'{name}' is not found in symbol.list_arguments(). Did you mean one of: "
-            f"{', '.join(inputs)}?"
-        )
-        if throw:
-            raise AttributeValueError(message)
-        warnings.warn(message, stacklevel=4)
-
-
-def _check_names_match(
-    data_names: Sequence[str], data_shapes: Sequence[Any], name: str, throw: bool
-) -> None:
-    """Reject, or warn about, descriptions whose names the module does not have.
-
-    Raises:
-        ValueError: there is such a description, if ``throw``.
-    """
-    if sorted(data_names) == sorted(each[0] for each in data_shapes):
-        return
-    message = (
-        f"Data provided by {name}_shapes don't match names specified by {name}_names: "
-        f"{', '.join(str(each[0]) for each in data_shapes) or 'none'} vs. "
-        f"{', '.join(data_names) or 'none'}. Give the iterator {name}_name=..., or Module(..., "
-        f"{name}_names=[...])."
-    )
-    if throw:
-        raise AttributeValueError(message)
-    warnings.warn(message, stacklevel=4)
-
-
-def _described(descriptions: Any, called: str = "data_shapes") -> list[DataDesc]:
-    try:
-        if isinstance(descriptions, str):
-            raise TypeError
-        return [each if isinstance(each, DataDesc) else DataDesc(*each) for each in descriptions]
-    except TypeError:
-        raise AttributeTypeError(
-            f"{called} must be a list of names and shapes, such as [('data', (32, 10))], "
-            f"not {descriptions!r:.80}."
-        ) from None
-
-
-def _parse_data_desc(
-    data_names: Sequence[str],
-    label_names: Sequence[str],
-    data_shapes: Sequence[DataDesc | tuple[Any, ...]],
-    label_shapes: Sequence[DataDesc | tuple[Any, ...]] | None,
-) -> tuple[list[DataDesc], list[DataDesc] | None]:
-    """Descriptions of data and labels, checked against the module's names.
-
-    Raises:
-        ValueError: the data have unknown names.
-    """
-    data = _described(data_shapes)
-    _check_names_match(data_names, data, "data", True)
-    if label_shapes is None:
-        _check_names_match(label_names, [], "label", False)
-        return data, None
-    labels = _described(label_shapes, "label_shapes")
-    _check_names_match(label_names, labels, "label", False)
-    return data, labels
 
 
 def _without_padding(outputs: Sequence[NDArray], pad: int | None) -> list[NDArray]:
     return [each[: each.shape[0] - (pad or 0)] for each in outputs]
-
-
-def _call_each(callbacks: Callbacks | None, *args: object) -> None:
-    """Call a function, or each function of a list; None does nothing."""
-    if callbacks is not None:
-        for callback in _as_list(callbacks):
-            callback(*args)
 
 
 class BaseModule:
@@ -205,11 +118,11 @@ class BaseModule:
             self._update_metric(eval_metric, eval_batch)
             if batch_end_callback is not None:
                 batch_end_params = BatchEndParam(epoch, nbatch, eval_metric, locals())
-                _call_each(batch_end_callback, batch_end_params)
+                call_each(batch_end_callback, batch_end_params)
             actual_num_batch += 1
         if score_end_callback:
             params = BatchEndParam(epoch, actual_num_batch, eval_metric, locals())
-            _call_each(score_end_callback, params)
+            call_each(score_end_callback, params)
         return eval_metric.get_name_value()
 
     def _update_metric(self, eval_metric: Any, batch: Any) -> None:
@@ -395,7 +308,7 @@ class BaseModule:
                     eval_name_vals = self._metric_of_epoch(eval_metric)
                 if batch_end_callback is not None:
                     batch_end_params = BatchEndParam(epoch, nbatch, eval_metric, locals())
-                    _call_each(batch_end_callback, batch_end_params)
+                    call_each(batch_end_callback, batch_end_params)
                 nbatch += 1
             self._log("Epoch[%d] Train-%s=%f", epoch, eval_name_vals)
             toc = time.time()
@@ -403,7 +316,7 @@ class BaseModule:
             # Devices may differ in their states, as moving means: from here on all have the average.
             arg_params, aux_params = self.get_params()
             self.set_params(arg_params, aux_params)
-            _call_each(epoch_end_callback, epoch, self.symbol, arg_params, aux_params)
+            call_each(epoch_end_callback, epoch, self.symbol, arg_params, aux_params)
             if eval_data is not None:
                 res = self.score(
                     eval_data,

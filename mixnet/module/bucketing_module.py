@@ -11,7 +11,8 @@ from mixnet import ndarray as nd
 from mixnet.base import AttributeKindError, CheckError
 from mixnet.checkpoint import load_params, numbered
 from mixnet.initializer import Uniform
-from mixnet.module.base_module import BaseModule, _check_input_names
+from mixnet.module.base_module import BaseModule
+from mixnet.module.descriptions import _check_input_names
 from mixnet.module.executor_group import Groups
 from mixnet.module.module import Module
 from mixnet.module.order import require

@@ -12,7 +12,7 @@ from mixnet import ndarray as nd
 from mixnet.base import AttributeValueError, CheckError, MXNetError, UnknownNameError
 from mixnet.io import DataDesc
 from mixnet.legacy.executor_manager import _split_input_slice
-from mixnet.module.base_module import _PARAMETER_ENDINGS
+from mixnet.module.descriptions import PARAMETER_ENDINGS
 from mixnet.module.order import require
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.infer_shape import is_known
@@ -287,7 +287,7 @@ class DataParallelExecutorGroup:
         def arrays(names: Sequence[str]) -> list[list[NDArray]]:
             for name in names:
                 if name not in self.execs[0].arg_dict:
-                    inputs = [n for n in self.arg_names if not n.endswith(_PARAMETER_ENDINGS)]
+                    inputs = [n for n in self.arg_names if not n.endswith(PARAMETER_ENDINGS)]
                     raise UnknownNameError(
                         f"The symbol has no input {name!r}, which data_shapes or label_shapes "
                         f"describe; it has {', '.join(inputs)}. Name those in the iterator, and in "

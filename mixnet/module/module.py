@@ -13,10 +13,8 @@ from mixnet import context as ctx
 from mixnet import optimizer as opt
 from mixnet.base import (
     AttributeTypeError,
-    AttributeValueError,
     CheckError,
     ObjectKindError,
-    ShapeError,
     StateError,
     did_you_mean,
 )
@@ -30,15 +28,16 @@ from mixnet.model.update import (
     _update_params,
     _update_params_on_kvstore,
 )
-from mixnet.module.base_module import (
-    _PARAMETER_ENDINGS,
-    BaseModule,
+from mixnet.module.base_module import BaseModule
+from mixnet.module.descriptions import (
     _check_input_names,
-    _described,
     _parse_data_desc,
+    described,
+    descriptions_of,
 )
 from mixnet.module.executor_group import DataParallelExecutorGroup, Groups
 from mixnet.module.order import require
+from mixnet.module.parameters import copy_checked, initialize, parameters_like
 from mixnet.ndarray.create import arange, zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer.updater import states_of
@@ -251,12 +250,13 @@ class Module(BaseModule):
             return
         require(self, "binded")
         attrs = self._symbol.attr_dict()
+        inputs = f"data_names={self._data_names} nor in label_names={self._label_names}"
         for own, source in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
             for name, array in sorted((own or {}).items()):
                 desc = InitDesc(name, attrs.get(name))
                 if source is not None and name in source:
                     if source[name] is not array:
-                        _copy(name, source[name], array)
+                        copy_checked(name, source[name], array)
                     continue
                 if source is not None and not allow_missing:
                     raise StateError(
@@ -266,37 +266,14 @@ class Module(BaseModule):
                 if initializer is None and (source is not None or allow_missing):
                     continue
                 if array.stype == "default":
-                    self._initialize(initializer, desc, array)
+                    initialize(initializer, desc, array, inputs)
                 else:
                     dense = zeros(array.shape, array.context, array.dtype)
-                    self._initialize(initializer, desc, dense)
+                    initialize(initializer, desc, dense, inputs)
                     dense.copyto(array)
         self.params_initialized = True
         self._params_dirty = False
         self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=allow_extra)
-
-    def _initialize(self, initializer: Initializer | None, desc: InitDesc, array: NDArray) -> None:
-        """Initialize a parameter.
-
-        Raises:
-            ValueError: the initializer has no rule for that name.
-        """
-        if not callable(initializer):
-            raise AttributeTypeError(
-                f"init_params: initializer must be an Initializer, such as mx.init.Xavier(), "
-                f"not {initializer!r}."
-            )
-        try:
-            initializer(desc, array)
-        except AttributeValueError as error:
-            if str(desc).endswith(_PARAMETER_ENDINGS):
-                raise
-            # Most often it is no parameter at all, but a label that was not named.
-            raise AttributeValueError(
-                f"{str(desc)!r} is neither in data_names={self._data_names} nor in "
-                f"label_names={self._label_names}, so it is a parameter here. If it is data or a "
-                f"label, name it there; if it is a parameter: {error}"
-            ) from None
 
     def set_params(
         self,
@@ -391,8 +368,8 @@ class Module(BaseModule):
             self._exec_group.set_params(self._arg_params, self._aux_params)
         else:
             group = self._exec_group
-            self._arg_params = _alike(self._param_names, group.param_arrays)
-            self._aux_params = _alike(self._aux_names, group.aux_arrays)
+            self._arg_params = parameters_like(self._param_names, group.param_arrays)
+            self._aux_params = parameters_like(self._aux_names, group.aux_arrays)
         if shared is not None and shared.optimizer_initialized:
             self.borrow_optimizer(shared)
 
@@ -491,10 +468,12 @@ class Module(BaseModule):
             self._make_states()
         # What came before, as a metric, stays a program of its own: this one is the same each time.
         flush("Module.forward")
-        data, labels = self._shapes_of(data_batch)
+        data, labels = descriptions_of(
+            data_batch, self._data_shapes, self._label_shapes, self._labels_of_symbol
+        )
         if data != self._data_shapes or (labels and labels != self._label_shapes):
-            self._data_shapes = _described(data)
-            self._label_shapes = _described(labels) if labels else None
+            self._data_shapes = described(data)
+            self._label_shapes = described(labels) if labels else None
             self._exec_group.reshape(self._data_shapes, self._label_shapes)
         self._exec_group.forward(data_batch, is_train)
 
@@ -513,45 +492,6 @@ class Module(BaseModule):
                     number, weight
                 )
                 updater.states_synced[number] = True
-
-    def _shapes_of(self, data_batch: Any) -> tuple[Any, Any]:
-        """Descriptions of a batch; those of the module if the shapes are the same."""
-        first = data_batch[0] if isinstance(data_batch, list) else data_batch
-        if not isinstance(getattr(first, "data", None), (list, tuple)):
-            raise ObjectKindError(
-                f"Module.forward takes a batch, such as mx.io.DataBatch([data], [label]), not "
-                f"{type(first).__name__}."
-            )
-        count = len(data_batch) if isinstance(data_batch, list) else 1
-        if count > 1:
-            for i, each in enumerate(first.data):
-                if not all(batch.data[i].shape == each.shape for batch in data_batch):
-                    raise CheckError("All data batches in a list need to have the same shape")
-
-        def whole(array: Any) -> tuple[int, ...]:
-            return (array.shape[0] * count, *array.shape[1:])
-
-        shapes = tuple(whole(each) for each in first.data)
-        has_labels = self._label_shapes is not None or not self._labels_of_symbol
-        if has_labels and shapes == tuple(tuple(each.shape) for each in self._data_shapes):
-            return self._data_shapes, self._label_shapes
-        data = getattr(first, "provide_data", None) or [
-            DataDesc(each.name, shape, each.dtype, each.layout)
-            for each, shape in zip(self._data_shapes, shapes, strict=False)
-        ]
-        labels = getattr(first, "label", None)
-        if not self._labels_of_symbol:  # as within a SequentialModule
-            return data, None
-        if getattr(first, "provide_label", None):
-            return data, first.provide_label
-        if not labels:
-            return data, None
-        known = self._label_shapes or [DataDesc(name, ()) for name in self._labels_of_symbol]
-        described = [
-            DataDesc(each.name, whole(label), each.dtype, each.layout)
-            for each, label in zip(known, labels, strict=False)
-        ]
-        return data, described
 
     def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute the gradients of the batch."""
@@ -673,23 +613,6 @@ class Module(BaseModule):
             }
             with states_of(fname) as content:
                 self._updater.set_states(content, weights)
-
-
-def _copy(name: str, source: Any, array: NDArray) -> None:
-    if isinstance(source, NDArray) and source.shape != array.shape:
-        raise ShapeError(
-            f"{name}: the given parameter has shape {source.shape}, the module's {array.shape}."
-        )
-    source.copyto(array)
-
-
-def _alike(names: Sequence[str], arrays: Sequence[Sequence[NDArray]]) -> dict[str, NDArray]:
-    return {
-        name: zeros(parts[0].shape, ctx.cpu(), parts[0].dtype)
-        if parts[0].stype == "default"
-        else parts[0].copyto(ctx.cpu())
-        for name, parts in zip(names, arrays, strict=True)
-    }
 
 
 def _checked(shared_module: BaseModule) -> Module:

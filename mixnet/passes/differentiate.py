@@ -181,11 +181,11 @@ def differentiate(
             if not positions:
                 continue
         read = node if recomputation is None else recomputation(node, arrived)
-        gradient_nodes = backward_node(read, arrived, positions)
+        gradient_node = backward_node(read, arrived, positions)
         for output, i in enumerate(positions):
             source = node.inputs[i]
             pending.setdefault(source.node, {}).setdefault(source.index, []).append(
-                Entry(gradient_nodes, output)
+                Entry(gradient_node, output)
             )
     results: list[Any] = [gradients.get(entry) for entry in variables]
     for i, entry in enumerate(variables):

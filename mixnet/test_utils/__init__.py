@@ -37,16 +37,10 @@ from mixnet.symbol.numpy import _Symbol as np_symbol
 from mixnet.symbol.symbol import Symbol as Symbol
 from mixnet.test_utils.check_operator import _parse_aux_states as _parse_aux_states
 from mixnet.test_utils.check_operator import _parse_location as _parse_location
-from mixnet.test_utils.check_operator import check_consistency as check_consistency
-from mixnet.test_utils.check_operator import (
-    check_gluon_hybridize_consistency as check_gluon_hybridize_consistency,
-)
 from mixnet.test_utils.check_operator import check_numeric_gradient as check_numeric_gradient
-from mixnet.test_utils.check_operator import check_speed as check_speed
 from mixnet.test_utils.check_operator import check_symbolic_backward as check_symbolic_backward
 from mixnet.test_utils.check_operator import check_symbolic_forward as check_symbolic_forward
 from mixnet.test_utils.check_operator import numeric_grad as numeric_grad
-from mixnet.test_utils.check_operator import same_symbol_structure as same_symbol_structure
 from mixnet.test_utils.check_operator import simple_forward as simple_forward
 from mixnet.test_utils.compare import _find_max_violation as _find_max_violation
 from mixnet.test_utils.compare import almost_equal as almost_equal
@@ -67,6 +61,12 @@ from mixnet.test_utils.compare import locationError as locationError
 from mixnet.test_utils.compare import np_reduce as np_reduce
 from mixnet.test_utils.compare import same as same
 from mixnet.test_utils.compare import same_array as same_array
+from mixnet.test_utils.consistency import check_consistency as check_consistency
+from mixnet.test_utils.consistency import (
+    check_gluon_hybridize_consistency as check_gluon_hybridize_consistency,
+)
+from mixnet.test_utils.consistency import check_speed as check_speed
+from mixnet.test_utils.consistency import same_symbol_structure as same_symbol_structure
 from mixnet.test_utils.datasets import download as download
 from mixnet.test_utils.datasets import download_model as download_model
 from mixnet.test_utils.datasets import get_bz2_data as get_bz2_data
@@ -141,7 +141,7 @@ from mixnet.util import use_np as use_np
 
 # Loaded when they are asked for: importing mixnet stays quick.
 _LATER = {"requests": "requests", "ss": "scipy.stats"}
-_PARTS = ("check_operator", "compare", "datasets", "distribution", "optimizers", "random_data",
+_PARTS = ("check_operator", "compare", "consistency", "datasets", "distribution", "optimizers", "random_data",
           "settings", "tolerance", "dummy_iter")  # fmt: skip
 
 __all__ = [

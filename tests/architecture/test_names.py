@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import mixnet as mx
+from tests.architecture.scripts import identifiers
 from tests.architecture.syntax import nodes
 from tests.conftest import TESTS
 
@@ -84,6 +85,33 @@ def test_names_in_tests_say_it_too() -> None:
     assert not names, (
         f"{sorted(names)}: call them expected, actual, result, options, messages, inputs"
     )
+
+
+def test_names_in_scripts_say_it_too() -> None:
+    folder = PACKAGE.parent / "widgets" / "src"
+    names = {
+        (path.relative_to(folder).as_posix(), name)
+        for path in folder.rglob("*.js")
+        for name in identifiers(path.read_text(encoding="utf-8"))
+        if name.strip("_") in VAGUE
+    }
+    assert not names, f"{sorted(names)}: name what the value is (visited, occupied, entries)"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("const found = 1, here = found.length;", ["const", "found", "here", "found"]),
+        ("each.found({ kept: told })", ["each", "told"]),
+        ("const { gone: removed, who } = rows;", ["const", "removed", "who", "rows"]),
+        ("f(...seen) // what", ["f", "seen"]),
+        ("x = `found ${kept} ${`made ${y}`}` + 'said'", ["x", "kept", "y"]),
+        ("test = (a, /found[/]it/g, 'b');", ["test", "a"]),
+        ("a / found / b", ["a", "found", "b"]),
+    ],
+)
+def test_identifiers_of_a_script(text: str, expected: list[str]) -> None:
+    assert list(identifiers(text)) == expected
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,8 @@ def test_weights_are_there_after_an_interrupt(read: Callable[[nd.NDArray], objec
         folders = (
             "/mixnet/engine/",
             "runtime/record/segment.py",
+            "runtime/record/failed.py",
+            "runtime/programs/donation.py",
             "runtime/programs/executable_cache.py",
         )
         came = interrupted(at, folders, lambda: read(weight))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.runtime.programs import executable_cache
 from mixnet.runtime.programs.executable_cache import bare_call
-from mixnet.runtime.record.segment import Segment
+from mixnet.runtime.record import joint as joint_step
+from mixnet.runtime.value.value import Value
 
 CONTEXTS = [mx.cpu(i) for i in range(4)]
 RNG = np.random.RandomState(5)
@@ -197,14 +199,14 @@ def test_a_step_takes_over_the_buffers_of_the_weights(monkeypatch: pytest.Monkey
     trainer._prepare()
     trainer._kvstore.handle._steps.after = 1
     parts = [nd.ones((2, 4096), ctx) for ctx in CONTEXTS]
-    original, shapes = Segment._donated, []
+    original, shapes = joint_step.reused, []
 
-    def donated(segment: Segment, *arguments: Any) -> Any:
-        slots, leaves = original(segment, *arguments)
-        shapes.append([segment.leaves[i].spec.shape for i in leaves])
-        return slots, leaves
+    def reused(leaves: Sequence[Value], *arguments: Any) -> Any:
+        slots, donated = original(leaves, *arguments)
+        shapes.append([leaves[i].spec.shape for i in donated])
+        return slots, donated
 
-    monkeypatch.setattr(Segment, "_donated", donated)
+    monkeypatch.setattr(joint_step, "reused", reused)
     for _ in range(4):
         with autograd.record():
             losses = [net(part).sum() for part in parts]

@@ -16,7 +16,7 @@ from mixnet.context import cpu
 from mixnet.passes.lifetimes import Array, ScheduledStep
 from mixnet.passes.plan_memory import MemoryPlan
 from mixnet.runtime.interpret import on_numpy
-from mixnet.runtime.interpret.interpreter import runner_of
+from mixnet.runtime.interpret.runner import runner_of
 
 POISON = 0xFF  # what memory holds that nobody may read: NaN as a float
 

@@ -79,9 +79,9 @@ export default view("ArrayView", (ctx) => {
     },
   });
   ctx.keys([["arrows", "move between cells"], ["+ - 0", "zoom in, out, fit"], ["drag", "move"]]);
-  return (what) => {
+  return (cause) => {
     const p = ctx.payload;
-    if (what === "payload") {
+    if (cause === "payload") {
       edge = edgeOf(p.axes[0].length);
       title.textContent = shape(p.shape);
       facts.textContent = [p.dtype, p.context, p.state, rangeOf(p)].filter(Boolean).join(" · ");

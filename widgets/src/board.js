@@ -19,7 +19,7 @@ const value = (v) => (v === null || v === undefined ? "not finite" : digits(v));
 
 export default view("TrainingBoard", (ctx) => {
   const title = h("b"), status = h("span", { class: "mx-status" });
-  const act = (text, label, what) => button(text, label, () => ctx.send({ do: what }), { disabled: ctx.isStatic, ...(ctx.isStatic ? { title: WHY } : {}) });
+  const act = (text, label, action) => button(text, label, () => ctx.send({ do: action }), { disabled: ctx.isStatic, ...(ctx.isStatic ? { title: WHY } : {}) });
   const pause = act("pause", "pause the training", "pause"), resume = act("resume", "resume the training", "resume");
   const step = act("step", "one step, then pause", "step"), stop = act("stop", "stop the training", "stop");
   const out = h("output");
@@ -120,11 +120,11 @@ export default view("TrainingBoard", (ctx) => {
     g.scale(scale, scale);
     g.textBaseline = "alphabetic";
     g.font = "11px system-ui, sans-serif";
-    const taken = (data.kind === "hist" ? bars : curves)(g, one, width, colour) ?? 0; // beside the title
+    const occupied = (data.kind === "hist" ? bars : curves)(g, one, width, colour) ?? 0; // beside the title
     g.fillStyle = colour.fg;
     g.font = "600 12px system-ui, sans-serif";
     g.textAlign = "left";
-    g.fillText(fitted(g, data.title, width - 16 - taken), 8, 16);
+    g.fillText(fitted(g, data.title, width - 16 - occupied), 8, 16);
     canvas.dataset.drawTime = (performance.now() - began).toFixed(2);
   }
 
@@ -160,7 +160,7 @@ export default view("TrainingBoard", (ctx) => {
       g.textAlign = at > width / 2 ? "right" : "left";
       g.fillText(" not finite ", at, box.y + 12);
     }
-    let taken = 0;
+    let occupied = 0;
     list.forEach((curve, n) => {
       const ink = colour[`k${n % 8}`];
       g.strokeStyle = g.fillStyle = ink;
@@ -185,7 +185,7 @@ export default view("TrainingBoard", (ctx) => {
       const number = now === null || now === undefined ? "not finite" : show(now), room = width - 22 - g.measureText(number).width - (n ? 0 : 60); // the title has the rest of the first line
       const words = list.length > 1 ? `${fitted(g, `${LETTERS[n % 8]} ${short(curve.name, 28)}`, room)} ${number}` : number;
       g.fillText(words, width - 8, 16 + 12 * n);
-      if (!n) taken = 8 + g.measureText(words).width;
+      if (!n) occupied = 8 + g.measureText(words).width;
       if (k >= 0 && now !== null && (!log || now > 0)) fill(g, [[-3, 0], [0, -3], [3, 0], [0, 3]].map(([x, y]) => [scale.px(curve.step[k]) + x, scale.py(now) + y]));
     });
     if (hovered !== null && hovered >= range.first && hovered <= range.last) {
@@ -197,7 +197,7 @@ export default view("TrainingBoard", (ctx) => {
       g.stroke();
     }
     g.textAlign = "left";
-    return taken;
+    return occupied;
   }
 
   // Round numbers along both axes: values at the left, steps below.
@@ -241,9 +241,9 @@ export default view("TrainingBoard", (ctx) => {
   }
 
   function build(p) {
-    const wanted = new Set();
+    const drawn = new Set();
     const put = (key, data, label) => {
-      wanted.add(key);
+      drawn.add(key);
       const one = chart(key);
       one.data = data;
       one.canvas.setAttribute("aria-label", label);
@@ -259,12 +259,12 @@ export default view("TrainingBoard", (ctx) => {
     }
     for (const hist of p.hist) put(`h ${hist.layer}`, { title: hist.layer, kind: "hist", hist }, `histogram of ${hist.layer} at step ${hist.step}, ${digits(hist.low)} to ${digits(hist.high)}`);
     for (const [key, one] of charts) {
-      if (wanted.has(key)) continue;
+      if (drawn.has(key)) continue;
       one.canvas.remove();
       charts.delete(key);
     }
     // Curves stay in front of histograms that came earlier.
-    [...wanted].forEach((key, k) => grid.children[k] !== charts.get(key).canvas && grid.insertBefore(charts.get(key).canvas, grid.children[k] ?? null));
+    [...drawn].forEach((key, k) => grid.children[k] !== charts.get(key).canvas && grid.insertBefore(charts.get(key).canvas, grid.children[k] ?? null));
   }
 
   let pictured = "", listed = "", last = "";
@@ -280,7 +280,7 @@ export default view("TrainingBoard", (ctx) => {
     );
   }
 
-  return (what) => {
+  return (cause) => {
     const p = ctx.payload, { state } = ctx;
     title.textContent = p.title;
     status.textContent = word(p);
@@ -297,9 +297,9 @@ export default view("TrainingBoard", (ctx) => {
     }
     recent.setAttribute("aria-pressed", String(!!state.recent));
     log.setAttribute("aria-pressed", String(!!state.log));
-    if (what === "state") hovered = state.at ?? null;
-    if (what === "payload" && hovered === null && state.at != null) hovered = state.at;
-    if (what !== "theme") {
+    if (cause === "state") hovered = state.at ?? null;
+    if (cause === "payload" && hovered === null && state.at != null) hovered = state.at;
+    if (cause !== "theme") {
       build(p);
       aside(p);
       const now = JSON.stringify(p.images.map((image) => [image.name, image.step]));
@@ -308,7 +308,7 @@ export default view("TrainingBoard", (ctx) => {
     }
     // Ten times a second nobody wants to hear it: spoken is what changed its state, or a step that was asked for.
     if (hovered !== null) tell();
-    else if (what === "state" || !p.running || p.status !== last) ctx.say(line(p));
+    else if (cause === "state" || !p.running || p.status !== last) ctx.say(line(p));
     last = p.status;
     redraw();
   };

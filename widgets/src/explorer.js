@@ -223,9 +223,9 @@ export default view("OpExplorer", (ctx) => {
     );
   }
 
-  return (what) => {
-    if (what === "payload") build();
-    if (what !== "theme") {
+  return (cause) => {
+    if (cause === "payload") build();
+    if (cause !== "theme") {
       const size = scene && JSON.stringify(boundsOf(scene));
       scene = sceneOf(ctx.payload, ctx.state);
       if (size !== JSON.stringify(boundsOf(scene))) resize();

@@ -12,7 +12,7 @@ const LEAST = 0.8; // the smallest scale that a graph is first shown at
 const MOST_LISTED = 400; // items of the list for screen readers
 
 export default view("GraphView", (ctx) => {
-  let fresh = true, g, sight, bands, shade, colours, path, matches, found = [], foundAt = -1, laid = "", shown, open = new Set();
+  let fresh = true, g, sight, bands, shade, colours, path, matches, hits = [], foundAt = -1, drawnAs = "", shown, open = new Set();
   ctx.drawn = () => [`data:image/svg+xml,${encodeURIComponent(svg())}`, g.p.title.replace(/[^\w.-]+/g, "_")]; // as it is opened now
   const title = h("b"), box = h("input", { type: "search", placeholder: "search ( / )", "aria-label": "search by name, operator or attribute", size: 16, oninput: () => find(box.value), onkeydown: typed });
   const chooser = h("span"), weights = h("input", { type: "checkbox", onchange: () => ctx.choose({ parameters: weights.checked }) }), shapes = h("input", { type: "checkbox", onchange: () => ctx.choose({ shapes: shapes.checked }) });
@@ -140,22 +140,22 @@ export default view("GraphView", (ctx) => {
   // What is found, or marked from outside (state.marked, names), inside of closed blocks marks the block.
   function mark() {
     const outside = (ctx.state.marked ?? []).map((name) => g.byName.get(name)).filter((i) => i !== undefined);
-    const all = box.value ? found : outside;
+    const all = box.value ? hits : outside;
     matches = all.length || box.value ? new Set(all.map((i) => sight.stands[shownFor(i)])) : null;
   }
   function find(text) {
-    found = search(g, text);
+    hits = search(g, text);
     foundAt = -1;
     mark();
-    if (text) ctx.say(`${found.length} found${found.length ? `: ${short(found.slice(0, 4).map((i) => g.names[i]).join(", "), 90)}` : ""}`);
+    if (text) ctx.say(`${hits.length} found${hits.length ? `: ${short(hits.slice(0, 4).map((i) => g.names[i]).join(", "), 90)}` : ""}`);
     picture.redraw();
   }
   function step(by) {
-    if (!found.length) return;
-    foundAt = (foundAt + by + found.length) % found.length;
-    go(found[foundAt]);
-    const at = found[foundAt], reader = shownFor(at);
-    ctx.say(`${foundAt + 1} of ${found.length}: ${tell(at)}${reader === at ? "" : `, read by ${g.names[reader]}`}`);
+    if (!hits.length) return;
+    foundAt = (foundAt + by + hits.length) % hits.length;
+    go(hits[foundAt]);
+    const at = hits[foundAt], reader = shownFor(at);
+    ctx.say(`${foundAt + 1} of ${hits.length}: ${tell(at)}${reader === at ? "" : `, read by ${g.names[reader]}`}`);
   }
 
   function key(event) {
@@ -216,7 +216,7 @@ export default view("GraphView", (ctx) => {
     map.hidden = all;
     if (all) return;
     const scale = window.devicePixelRatio || 1, m = map.getContext("2d");
-    const now = `${laid}${colours.bg}${scale}`;
+    const now = `${drawnAs}${colours.bg}${scale}`;
     if (mapKey !== now) {
       mapKey = now;
       map.width = base.width = wide * scale;
@@ -268,8 +268,8 @@ export default view("GraphView", (ctx) => {
   // All that follows from what is open and which overlay is on; done anew only when one of these changes.
   function layout(anew) {
     const now = JSON.stringify([ctx.state.open, ctx.state.parameters, overlay()]);
-    if (now === laid && !anew) return false;
-    laid = now;
+    if (now === drawnAs && !anew) return false;
+    drawnAs = now;
     open = openBlocks(g, ctx.state);
     const old = picture.camera && !anew ? anchor() : null;
     sight = arrange(g, open, Boolean(ctx.state.parameters), overlay());
@@ -295,18 +295,18 @@ export default view("GraphView", (ctx) => {
     picture.moveTo({ ...c, x: sight.boxes[i].x + sight.boxes[i].w / 2 - x / c.kx, y: sight.boxes[i].y - y / c.ky });
   }
 
-  return (what) => {
+  return (cause) => {
     let anew = false;
-    if (what === "payload") {
+    if (cause === "payload") {
       anew = g?.p.title !== ctx.payload.title || g.n !== ctx.payload.names.length; // else: the same graph, measured
       g = read(ctx.payload);
-      found = box.value ? search(g, box.value) : [];
+      hits = box.value ? search(g, box.value) : [];
     }
-    if (what !== "state" || !colours) colours = palette(ctx);
-    if (what === "payload") laid = "";
+    if (cause !== "state" || !colours) colours = palette(ctx);
+    if (cause === "payload") drawnAs = "";
     const changed = layout(anew);
     mark();
-    if (what === "state" && ctx.state.reveal !== revealed) {
+    if (cause === "state" && ctx.state.reveal !== revealed) {
       revealed = ctx.state.reveal; // from outside: look there
       pending = true;
     }
@@ -314,9 +314,9 @@ export default view("GraphView", (ctx) => {
     path = at === null || !sight.at.has(at) ? null : onPath(sight, g, at);
     controls();
     ctx.side.replaceChildren(...details(g, at, go, toggle, open, overlay()).flat(Infinity).filter(Boolean));
-    if (changed || what === "state") listed();
+    if (changed || cause === "state") listed();
     if (at !== null && sight.at.has(at)) ctx.say(tell(at));
-    else if (what === "payload" && g.p.error) ctx.say(`✗ shapes do not match: ${g.p.error.text.split("\n")[0]}`);
+    else if (cause === "payload" && g.p.error) ctx.say(`✗ shapes do not match: ${g.p.error.text.split("\n")[0]}`);
     else if (changed) ctx.say(`${howMany(sight.list.length, "box")}. ${shade.told}`);
     picture.redraw();
   };

@@ -162,9 +162,9 @@ export default view("Look", (ctx) => {
     else pane.reveal(first);
   }
 
-  return (what) => {
-    if (what === "payload") build();
-    if (what === "theme") return;
+  return (cause) => {
+    if (cause === "payload") build();
+    if (cause === "theme") return;
     const { state } = ctx, { rows, node } = follow(), at = state.at ?? null;
     for (const [name, { large, element }] of Object.entries(boxes)) {
       element.classList.toggle("mx-wide", state.wide === name);

@@ -12,7 +12,7 @@ const LISTED = 150;
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }; // in time, among the living
 
 export default view("MemoryView", (ctx) => {
-  let ready = {}, ink = null, underlay = null, tall = 1, wasByEvent = false, wanted = null, seenWindow = null, seen; // tall: how far bytes are zoomed; seen: the selection that was brought into sight
+  let ready = {}, ink = null, underlay = null, tall = 1, wasByEvent = false, nextWindow = null, shownWindow = null, shownSelection; // tall: how far bytes are zoomed; shownSelection: the one that was brought into sight
   // Read when something is drawn: before that the view may not be in the page, and has no colours.
   const inks = () => (ink ??= { ...colours(ctx), text: ctx.colour("fg") });
   const isPlan = () => ctx.payload.unit === "step";
@@ -80,18 +80,18 @@ export default view("MemoryView", (ctx) => {
     draw: paint,
     hit(x, y) {
       const p = chosen(), bytes = (1 - y / (inner().height * tall)) * top();
-      let found = null;
-      for (const n of p.order) if (p.begin[n] <= x && x < p.end[n] && p.low[n] <= bytes && bytes < p.high[n]) found = n;
-      return { number: found, at: counted() ? Math.floor(x) : x };
+      let number = null;
+      for (const n of p.order) if (p.begin[n] <= x && x < p.end[n] && p.low[n] <= bytes && bytes < p.high[n]) number = n;
+      return { number, at: counted() ? Math.floor(x) : x };
     },
-    hover(thing) {
-      if (thing && thing.number !== null) ctx.say(sentence(thing.number));
+    hover(hit) {
+      if (hit && hit.number !== null) ctx.say(sentence(hit.number));
     },
-    pick(thing) {
+    pick(hit) {
       const p = chosen();
-      const inside = thing.at >= p.start && thing.at < p.length;
-      const choice = { selected: thing.number, at: thing.number === null && inside ? thing.at : null };
-      seen = JSON.stringify([choice.selected, choice.at]); // it is where the pointer is
+      const inside = hit.at >= p.start && hit.at < p.length;
+      const choice = { selected: hit.number, at: hit.number === null && inside ? hit.at : null };
+      shownSelection = JSON.stringify([choice.selected, choice.at]); // it is where the pointer is
       ctx.choose(choice);
     },
     key(event) {
@@ -165,8 +165,8 @@ export default view("MemoryView", (ctx) => {
   function walk(by) {
     const p = chosen();
     const places = (p.places ??= [...p.order].sort((a, b) => p.begin[a] - p.begin[b] || p.low[a] - p.low[b]));
-    const found = places.indexOf(ctx.state.selected ?? -1);
-    const next = places[found < 0 ? (by > 0 ? 0 : places.length - 1) : Math.min(Math.max(found + by, 0), places.length - 1)];
+    const index = places.indexOf(ctx.state.selected ?? -1);
+    const next = places[index < 0 ? (by > 0 ? 0 : places.length - 1) : Math.min(Math.max(index + by, 0), places.length - 1)];
     select(next);
     return true;
   }
@@ -189,9 +189,9 @@ export default view("MemoryView", (ctx) => {
   }
 
   function paint(g, camera, area) {
-    if (wanted) {
-      const [a, b] = wanted;
-      wanted = null;
+    if (nextWindow) {
+      const [a, b] = nextWindow;
+      nextWindow = null;
       look(a, b); // and is drawn again
     }
     const p = chosen(), { height } = inner(), scale = window.devicePixelRatio || 1;
@@ -209,13 +209,13 @@ export default view("MemoryView", (ctx) => {
     g.rect(LEFT, TOP - 6, frame.width, height + 12);
     g.clip();
     if (p.order.length > MOST && underlay?.of !== p) underlay = Object.assign(pictureOf(p, inks()), { of: p });
-    const seen = drawBoxes(g, p, at, inks(), { underlay });
+    const counts = drawBoxes(g, p, at, inks(), { underlay });
     drawCurve(g, p, at);
     drawTimes(g, p, at, frame);
     drawSelected(g, p, at);
     g.restore();
     drawAxes(g, p, at, frame);
-    const text = `${seen.count.toLocaleString("en-US")} of ${howMany(p.order.length, "box")}${seen.drawn < seen.count ? `, the largest ${seen.drawn.toLocaleString("en-US")} sharp` : ""}`;
+    const text = `${counts.count.toLocaleString("en-US")} of ${howMany(p.order.length, "box")}${counts.drawn < counts.count ? `, the largest ${counts.drawn.toLocaleString("en-US")} sharp` : ""}`;
     if (shown.textContent !== text) shown.textContent = text;
     for (const [box, value] of [[from, toShown(Math.max(begin, p.start)) + before()], [to, toShown(Math.min(end, p.length))]]) {
       const typed = String(value);
@@ -451,9 +451,9 @@ export default view("MemoryView", (ctx) => {
     ];
   }
 
-  return (what) => {
+  return (cause) => {
     const byEvent = !isPlan() && Boolean(ctx.state.events);
-    if (what === "payload" || byEvent !== wasByEvent) {
+    if (cause === "payload" || byEvent !== wasByEvent) {
       if (byEvent !== wasByEvent) picture.fit();
       wasByEvent = byEvent;
       ready = Object.fromEntries(ctx.payload.plans.map((plan) => [plan.name, prepare(ctx.payload, plan, byEvent)]));
@@ -463,11 +463,11 @@ export default view("MemoryView", (ctx) => {
       events.setAttribute("aria-pressed", String(byEvent));
       ctx.side.classList.toggle("mx-tall", ctx.payload.plans.length > 1);
     }
-    if (what !== "state") ink = underlay = null;
+    if (cause !== "state") ink = underlay = null;
     const p = chosen();
-    if (ctx.state.window !== seenWindow) {
-      seenWindow = ctx.state.window ?? null;
-      wanted = seenWindow;
+    if (ctx.state.window !== shownWindow) {
+      shownWindow = ctx.state.window ?? null;
+      nextWindow = shownWindow;
     }
     one.setAttribute("aria-pressed", String(Boolean(ctx.state.one)));
     title.textContent = isPlan() ? `${ctx.payload.name}, ${ctx.payload.train ? "training" : "prediction"}` : `live memory on ${p.plan.name}`;
@@ -477,7 +477,7 @@ export default view("MemoryView", (ctx) => {
     ctx.say(number === null || number === undefined ? `${p.plan.name}: ${size(p.plan.total)}, peak ${size(p.plan.peak.bytes)} at ${when(p.peakAt)}` : sentence(number));
     picture.redraw();
     const selection = JSON.stringify([ctx.state.selected ?? null, ctx.state.at ?? null]);
-    if (selection !== seen) revealSelected();
-    seen = selection;
+    if (selection !== shownSelection) revealSelected();
+    shownSelection = selection;
   };
 });

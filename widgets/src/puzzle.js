@@ -23,14 +23,14 @@ export default view("Puzzle", (ctx) => {
   const text = (number) => (kind === "tasks" ? String(number) : bytes(number));
   const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-  // put(place, said): a new answer; `remember` false while something is dragged on.
-  function put(next, said = "", remember = true) {
+  // put(place, sentence): a new answer; `remember` false while something is dragged on.
+  function put(next, sentence = "", remember = true) {
     if (same(next, place())) return;
     if (remember) past.push(place());
     ctx.choose({ place: next });
     const { score: now, conflicts } = judge(ctx.payload, next);
     const problem = conflicts.length ? `; ${conflicts.length === 1 ? "a conflict" : `${conflicts.length} conflicts`}: ${conflicts[0].text}` : "";
-    ctx.say(`${said ? `${said}; ` : ""}${WHAT[kind]} ${text(now)}${problem}`);
+    ctx.say(`${sentence ? `${sentence}; ` : ""}${WHAT[kind]} ${text(now)}${problem}`);
   }
   function undo() {
     if (past.length) put(past.pop(), "undone", false);
@@ -62,23 +62,23 @@ export default view("Puzzle", (ctx) => {
     return [`${digits(own / (best || 1))} times the ${bound.name}`, ...beaten].join(", ");
   }
 
-  return (what) => {
-    const found = judge(ctx.payload, place());
-    if (what === "payload") {
+  return (cause) => {
+    const verdict = judge(ctx.payload, place());
+    if (cause === "payload") {
       title.textContent = `${TITLE[kind]}: ${ctx.payload.name}`;
       const known = ctx.payload.references.filter((each) => each.place);
       shown.replaceChildren(
         known.length ? select("show", [["", "your answer"], ...known.map((each) => [each.name, each.name])], "", (name) => name && put(known.find((each) => each.name === name).place, `the answer of ${name}`)) : "",
       );
-      ctx.say(`${WHAT[kind]} ${text(found.score)}`);
+      ctx.say(`${WHAT[kind]} ${text(verdict.score)}`);
     }
     const box = shown.querySelector("select");
     if (box) box.value = ctx.payload.references.find((each) => each.place && same(each.place, place()))?.name ?? "";
-    board.update(found, what);
+    board.update(verdict, cause);
     back.disabled = !past.length;
-    fillScore(found);
+    fillScore(verdict);
     wrong.replaceChildren(
-      ...(found.conflicts.length ? [h("h3", null, "Conflicts"), h("ul", { class: "mx-wrongs" }, found.conflicts.slice(0, 8).map((each) => h("li", null, each.text)), found.conflicts.length > 8 && h("li", null, `and ${found.conflicts.length - 8} more`))] : []),
+      ...(verdict.conflicts.length ? [h("h3", null, "Conflicts"), h("ul", { class: "mx-wrongs" }, verdict.conflicts.slice(0, 8).map((each) => h("li", null, each.text)), verdict.conflicts.length > 8 && h("li", null, `and ${verdict.conflicts.length - 8} more`))] : []),
     );
     const number = game.selected();
     chosen.replaceChildren(...(number === null || !ctx.payload.items[number] ? [] : board.about(number)));

@@ -107,12 +107,12 @@ export default view("ScalingView", (ctx) => {
 
   function curves(most) {
     const counts = Array.from({ length: Math.min(most, 200) }, (_, i) => Math.max(1, Math.round(1 + (i * (most - 1)) / Math.max(Math.min(most, 200) - 1, 1))));
-    const { model } = ctx.payload, found = [];
-    if (!model) return found;
-    const line = (m, label, colour, dash) => found.push({ label, colour, dash, points: counts.map((n) => [n, throughput(sized(m, n, isStrong()), n)]), one: throughput(m, 1) });
+    const { model } = ctx.payload, lines = [];
+    if (!model) return lines;
+    const line = (m, label, colour, dash) => lines.push({ label, colour, dash, points: counts.map((n) => [n, throughput(sized(m, n, isStrong()), n)]), one: throughput(m, 1) });
     line(model, ["model", "published"].includes(model.origin) || model.calibrated ? "model" : "fit", "fg", null);
     if (isMoved()) line(whatIf(model, ctx.payload.sliders, moved()), "what if", "k3", "7 4");
-    return found;
+    return lines;
   }
 
   function draw() {
@@ -156,10 +156,10 @@ export default view("ScalingView", (ctx) => {
   }
   const pathOf = (corners) => corners.map(([px, py], i) => `${i ? "L" : "M"}${px.toFixed(1)},${py.toFixed(1)}`).join("");
   function mark(origin, x, y, i, title) {
-    const colour = `var(--mx-k${i % 8})`, told = title && s("title", null, title);
-    if (origin === "real devices") return s("circle", { cx: x, cy: y, r: 5, fill: colour, "data-origin": origin }, told);
-    if (origin === "model" || origin === "published") return s("path", { d: `M${x - 4},${y - 4}l8,8m0,-8l-8,8`, stroke: colour, "stroke-width": 2, "data-origin": origin }, told);
-    return s("rect", { x: x - 4.5, y: y - 4.5, width: 9, height: 9, fill: "var(--mx-bg)", stroke: colour, "stroke-width": 2, "data-origin": origin }, told);
+    const colour = `var(--mx-k${i % 8})`, tooltip = title && s("title", null, title);
+    if (origin === "real devices") return s("circle", { cx: x, cy: y, r: 5, fill: colour, "data-origin": origin }, tooltip);
+    if (origin === "model" || origin === "published") return s("path", { d: `M${x - 4},${y - 4}l8,8m0,-8l-8,8`, stroke: colour, "stroke-width": 2, "data-origin": origin }, tooltip);
+    return s("rect", { x: x - 4.5, y: y - 4.5, width: 9, height: 9, fill: "var(--mx-bg)", stroke: colour, "stroke-width": 2, "data-origin": origin }, tooltip);
   }
   function legend(lines) {
     const rows = [
@@ -186,17 +186,17 @@ export default view("ScalingView", (ctx) => {
 
   // [text, seconds by part, the whole step as it was measured]
   function barRows(now, n) {
-    const { runs, model } = ctx.payload, found = [];
+    const { runs, model } = ctx.payload, rows = [];
     for (const run of runs) {
       for (const p of run.points.filter((each) => each.compute !== undefined)) {
-        found.push([`${p.n} measured`, { compute: p.compute, waiting: p.waiting, exchange: p.exchange }, (p.n * run.batch) / p.thr]);
-        if (model && model.label === run.label) found.push([`${p.n} model`, stepParts({ ...model, batch: run.batch }, p.n), 0]);
+        rows.push([`${p.n} measured`, { compute: p.compute, waiting: p.waiting, exchange: p.exchange }, (p.n * run.batch) / p.thr]);
+        if (model && model.label === run.label) rows.push([`${p.n} model`, stepParts({ ...model, batch: run.batch }, p.n), 0]);
       }
     }
-    return now ? [...found, [`${n} ${isMoved() || isStrong() ? "what if" : "model"}`, stepParts(now, n), 0]] : found;
+    return now ? [...rows, [`${n} ${isMoved() || isStrong() ? "what if" : "model"}`, stepParts(now, n), 0]] : rows;
   }
   function fillSplit() {
-    const { model, sliders, note: told } = ctx.payload, n = devices();
+    const { model, sliders, note: remark } = ctx.payload, n = devices();
     const now = model && sized(whatIf(model, sliders, moved()), n, isStrong());
     const rows = barRows(now, n), shows = (parts) => Object.keys(PARTS).filter((id) => id !== "hidden" && parts[id] > 0);
     const total = (parts) => shows(parts).reduce((sum, id) => sum + parts[id], 0);
@@ -228,7 +228,7 @@ export default view("ScalingView", (ctx) => {
         rows.some(([, , whole]) => whole) ? h("p", { class: "mx-note" }, "The line is the whole step; parts that were measured alone do not overlap.") : "",
       );
     }
-    if (!now) return ctx.say(told);
+    if (!now) return ctx.say(remark);
     const speed = throughput(now, n), share = speed / n / throughput(whatIf(model, sliders, moved()), 1), { samples, price } = about(), all = epoch(speed, n, samples, price);
     ctx.say(`${howMany(n, "device")}, batch ${amount(now.batch)} each: ${amount(speed)} samples/s, efficiency ${percent(share)}; an epoch of ${amount(samples)} takes ${seconds(all.seconds)} and costs ${digits(all.cost)}${isMoved() ? " (what if)" : ""}`);
   }
@@ -251,8 +251,8 @@ export default view("ScalingView", (ctx) => {
     note.textContent = `${ctx.payload.note}${quality}`;
   }
 
-  return (what) => {
-    if (what === "payload") {
+  return (cause) => {
+    if (cause === "payload") {
       fillControls();
       fillPoints();
     }

@@ -16,9 +16,9 @@ export default view("HybridizeStepper", (ctx) => {
   const rows = (index) => {
     const key = `${ctx.state.program ?? 0}/${index}`;
     if (!cache.has(key)) {
-      const made = rowsOf(ctx.payload, program(), index);
-      for (const row of made) if (row.kind === "group") row.names = row.things.map((n) => called(program(), program().things[n].name));
-      cache.set(key, made);
+      const rowsOfStage = rowsOf(ctx.payload, program(), index);
+      for (const row of rowsOfStage) if (row.kind === "group") row.names = row.things.map((n) => called(program(), program().things[n].name));
+      cache.set(key, rowsOfStage);
     }
     return cache.get(key);
   };
@@ -74,16 +74,16 @@ export default view("HybridizeStepper", (ctx) => {
   const lostRows = (index) => rows(index).filter((row) => row.kind === "gone").length;
 
   // Search.
-  let found = [], at = 0, hits = new Set();
+  let results = [], at = 0, hits = new Set();
   function look(by) {
     const list = rows(current());
-    found = matches(list, find.value);
-    hits = new Set(found);
-    if (find.value && found.length) {
+    results = matches(list, find.value);
+    hits = new Set(results);
+    if (find.value && results.length) {
       if (!canvas.canvas.hidden) ctx.choose({ list: true }); // the list shows what was found
-      at = by ? (at + by + found.length) % found.length : 0;
-      main.go(found[at]);
-      ctx.say(`${at + 1} of ${howMany(found.length, "row")} with “${find.value}” in ${program().stages[current()].title}; Enter: next, Shift+Enter: previous`);
+      at = by ? (at + by + results.length) % results.length : 0;
+      main.go(results[at]);
+      ctx.say(`${at + 1} of ${howMany(results.length, "row")} with “${find.value}” in ${program().stages[current()].title}; Enter: next, Shift+Enter: previous`);
     } else if (find.value) ctx.say(`nothing with “${find.value}” in ${program().stages[current()].title}`);
     main.redraw();
   }
@@ -202,10 +202,10 @@ export default view("HybridizeStepper", (ctx) => {
   }
   const chosen = (state) => JSON.stringify([state.things, state.group, state.line, state.origin]);
 
-  return (what) => {
+  return (cause) => {
     const state = ctx.state, p = program();
-    if (what === "theme") return canvas.redraw();
-    if (what === "payload") {
+    if (cause === "theme") return canvas.redraw();
+    if (cause === "payload") {
       cache.clear();
       last = {};
       sourceRows = ctx.payload.source.flatMap(({ file, lines: text }, n) => [{ kind: "file", text: file }, ...dedented(text).map(([line, words_]) => ({ kind: "source", file: n, line, text: words_ }))]);
@@ -223,8 +223,8 @@ export default view("HybridizeStepper", (ctx) => {
     const list = shown();
     back.disabled = current() <= list[0];
     forward.disabled = current() >= list.at(-1);
-    found = matches(rows(current()), find.value);
-    hits = new Set(found);
+    results = matches(rows(current()), find.value);
+    hits = new Set(results);
     drawRail();
     drawWords();
     drawPanes();

@@ -13,14 +13,14 @@ const LISTED = 200; // entries of the list of operations
 const REPLAY = 10; // seconds of a whole replay
 
 export default view("EngineTimeline", (ctx) => {
-  let runs, laid, span, graphs, all, colours, matches = [], near = null, playing = 0, taken = [], seen; // seen: the selection that was brought into sight
+  let runs, placed, span, graphs, all, colours, matches = [], near = null, playing = 0, occupied = [], shownSelection; // the one that was brought into sight
   const graph = (r) => {
-    const found = (graphs[r] ??= {});
-    if (!found.edges) {
-      found.edges = edges(runs[r]);
-      found.by = adjacency(found.edges, runs[r].ops.pushed.length);
+    const facts = (graphs[r] ??= {});
+    if (!facts.edges) {
+      facts.edges = edges(runs[r]);
+      facts.by = adjacency(facts.edges, runs[r].ops.pushed.length);
     }
-    return found;
+    return facts;
   };
   const path = (r) => (graph(r).path ??= new Set(runs[r].chain ?? criticalPath(runs[r], graph(r).edges)));
   const text = (r, column, i) => runs[r].strings[runs[r].ops[column][i]] ?? "";
@@ -94,8 +94,8 @@ export default view("EngineTimeline", (ctx) => {
   function tellEvent() {
     const at = here(), event = all[at];
     if (!event) return ctx.say("replay: before the first event");
-    const [t, what, i, r] = event;
-    ctx.say(`replay ${at + 1} of ${all.length}: ${time(t)} ${EVENTS[what]} ${short(text(r, "name", i), 60)} (${runs[r].name})`);
+    const [t, kind, i, r] = event;
+    ctx.say(`replay ${at + 1} of ${all.length}: ${time(t)} ${EVENTS[kind]} ${short(text(r, "name", i), 60)} (${runs[r].name})`);
   }
 
   // ---- picture
@@ -103,13 +103,13 @@ export default view("EngineTimeline", (ctx) => {
     label: "timeline of the engine; n and p select operations",
     height: 380,
     axes: "x",
-    bounds: () => ({ x: 0, y: 0, width: Math.max(span, 1) / 1000, height: laid.height }),
+    bounds: () => ({ x: 0, y: 0, width: Math.max(span, 1) / 1000, height: placed.height }),
     draw,
     hit(x, y) {
       const t = x * 1000, slack = 3000 / canvas.camera.kx; // three pixels around a narrow bar
       for (let r = 0; r < runs.length; r++) {
         const { ops } = runs[r];
-        for (const lane of laid.runs[r].lanes) {
+        for (const lane of placed.runs[r].lanes) {
           if (y < lane.y || y > lane.y + lane.height) continue;
           for (const [lines, tall, begin, end] of [[lane.bars, BAR, startOf, endOf], [lane.waits, 5, (o, i) => o.pushed[i], startOf]]) {
             for (const line of lines) {
@@ -131,7 +131,7 @@ export default view("EngineTimeline", (ctx) => {
       if (at && !playing) ctx.say(line(at));
     },
     pick(at) {
-      seen = JSON.stringify(at); // it is where the pointer is
+      shownSelection = JSON.stringify(at); // it is where the pointer is
       ctx.choose({ selected: at });
     },
     key(event) {
@@ -165,7 +165,7 @@ export default view("EngineTimeline", (ctx) => {
     colours ??= Object.fromEntries([..."01234"].flatMap((n) => [[`c${n}`, ctx.colour(`c${n}`)]]).concat(["fg", "dim", "bg", "line", "hot", "panel"].map((n) => [n, ctx.colour(n)])));
     const fade = near || matches.length ? 0.5 : 1;
     const marks = [];
-    taken = [];
+    occupied = [];
     g.textBaseline = "middle";
     g.strokeStyle = colours.line;
     g.lineWidth = 0.5;
@@ -178,7 +178,7 @@ export default view("EngineTimeline", (ctx) => {
       g.stroke();
     }
     g.globalAlpha = 1;
-    laid.runs.forEach((heading, r) => {
+    placed.runs.forEach((heading, r) => {
       const run = runs[r], { ops } = run;
       const shown = Math.min(t1, now);
       g.font = "600 13px system-ui, sans-serif";
@@ -240,9 +240,9 @@ export default view("EngineTimeline", (ctx) => {
   // A text, and where it stands: names of variables are written between such texts.
   function write(g, words, x, y) {
     g.fillText(words, x, y);
-    if (near) taken.push([x, x + g.measureText(words).width, y]);
+    if (near) occupied.push([x, x + g.measureText(words).width, y]);
   }
-  const free = (left, right, y) => taken.every(([from, to, at]) => right < from || left > to || Math.abs(y - at) > 13);
+  const free = (left, right, y) => occupied.every(([from, to, at]) => right < from || left > to || Math.abs(y - at) > 13);
 
   const named = (size) => size.width * 0.6; // what names of lanes may take of a line
 
@@ -277,7 +277,7 @@ export default view("EngineTimeline", (ctx) => {
     const outline = (r, i, colour, wide) => {
       const { ops } = runs[r], begin = startOf(ops, i), x0 = px(begin), x1 = px(Math.min(endOf(ops, i), now));
       if (begin > now || x1 < -5 || x0 > size.width + 5) return;
-      const y = laid.runs[r].lanes[ops.lane[i]].bars[ops.depth[i]].y;
+      const y = placed.runs[r].lanes[ops.lane[i]].bars[ops.depth[i]].y;
       const left = Math.max(x0, -5), width = Math.max(Math.min(x1, size.width + 5) - left, 2);
       g.fillStyle = colours[`c${ops.kind[i]}`];
       g.fillRect(left, y, width, BAR - 3);
@@ -310,16 +310,16 @@ export default view("EngineTimeline", (ctx) => {
       outline(r, i, colours.fg, 1.5);
     }
     if (!near) return;
-    const [r, i] = ctx.state.selected, { ops } = runs[r], found = graph(r).edges;
+    const [r, i] = ctx.state.selected, { ops } = runs[r], links = graph(r).edges;
     for (const at of near.ops) outline(r, at, colours.fg, 1.2);
-    const middle = (at) => laid.runs[r].lanes[ops.lane[at]].bars[ops.depth[at]].y + BAR / 2 - 1.5;
+    const middle = (at) => placed.runs[r].lanes[ops.lane[at]].bars[ops.depth[at]].y + BAR / 2 - 1.5;
     g.strokeStyle = colours.fg;
     g.lineWidth = 1.2;
     let count = 0;
     const notes = [];
     for (const k of near.edges) {
       if ((count += 1) > 300) break;
-      const a = found.from[k], b = found.to[k];
+      const a = links.from[k], b = links.to[k];
       if (startOf(ops, b) > now) continue;
       const x0 = px(endOf(ops, a)), x1 = px(startOf(ops, b)), y0 = middle(a), y1 = middle(b), bend = Math.max(Math.min((x1 - x0) / 2, 40), 12);
       g.beginPath();
@@ -334,17 +334,17 @@ export default view("EngineTimeline", (ctx) => {
       g.fill();
       // Variables' names, later, where they hide no other name.
       const at = [(x0 + x1) / 2, (y0 + y1) / 2];
-      if ((a === i || b === i) && Math.abs(y1 - y0) > BAR) notes.push([short(variable(r, found.via[k]), 24), ...at]);
+      if ((a === i || b === i) && Math.abs(y1 - y0) > BAR) notes.push([short(variable(r, links.via[k]), 24), ...at]);
     }
     g.textAlign = "center";
-    const begin = 10 + Math.min(Math.max(...laid.runs[r].lanes.map((lane) => g.measureText(lane.name).width)), named(size)); // behind the names of the lanes
+    const begin = 10 + Math.min(Math.max(...placed.runs[r].lanes.map((lane) => g.measureText(lane.name).width)), named(size)); // behind the names of the lanes
     for (const [whole, middle, at] of notes) {
       const name = fitted(g, whole, size.width - begin - 6);
       const wide = g.measureText(name).width + 6;
       const x = Math.min(Math.max(middle, begin + wide / 2), size.width - wide / 2);
       const y = [0, -7, 7, -14, 14, -21, 21].map((by) => at + by).find((each) => free(x - wide / 2, x + wide / 2, each));
       if (y === undefined) continue;
-      taken.push([x - wide / 2, x + wide / 2, y]);
+      occupied.push([x - wide / 2, x + wide / 2, y]);
       g.fillStyle = colours.bg;
       g.fillRect(x - wide / 2, y - 7, wide, 14);
       g.fillStyle = colours.fg;
@@ -371,32 +371,32 @@ export default view("EngineTimeline", (ctx) => {
   const choose = (at) => ctx.choose({ selected: at });
   // Whoever selected it: by a key, in the list, in another view, in Python.
   function reveal([r, i]) {
-    const { ops } = runs[r], lane = laid.runs[r].lanes[ops.lane[i]];
+    const { ops } = runs[r], lane = placed.runs[r].lanes[ops.lane[i]];
     canvas.reveal({ x: startOf(ops, i) / 1000, y: lane.y, width: ops.ran[i] / 1000, height: lane.height });
   }
   function dependency() {
     const s = ctx.state.selected;
     if (!s) return;
-    const held = heldBy(runs[s[0]], graph(s[0]).edges, graph(s[0]).by, s[1]);
-    const first = held >= 0 ? held : graph(s[0]).by.into[s[1]][0];
+    const edge = heldBy(runs[s[0]], graph(s[0]).edges, graph(s[0]).by, s[1]);
+    const first = edge >= 0 ? edge : graph(s[0]).by.into[s[1]][0];
     if (first === undefined) ctx.say("it did not wait for another operation in this view");
     else choose([s[0], graph(s[0]).edges.from[first]]);
   }
 
   // ---- details
   function details() {
-    const [r, i] = ctx.state.selected, run = runs[r], { ops, deps } = run, { edges: found, by } = graph(r);
+    const [r, i] = ctx.state.selected, run = runs[r], { ops, deps } = run, { edges: dependencies, by } = graph(r);
     const jump = (other, via) => button(short(text(r, "name", other), 34), `select ${text(r, "name", other)}`, () => choose([r, other]), via && { title: via });
     const uses = (mode) => deps.op.flatMap((op, k) => (op === i && deps.mode[k] === mode ? [k] : []));
     const row = (k) => {
-      const links = [...new Set(by.into[i].filter((e) => found.via[e] === deps.var[k]).map((e) => found.from[e]))];
-      const after = [...new Set(by.out[i].filter((e) => found.via[e] === deps.var[k]).map((e) => found.to[e]))];
+      const links = [...new Set(by.into[i].filter((e) => dependencies.via[e] === deps.var[k]).map((e) => dependencies.from[e]))];
+      const after = [...new Set(by.out[i].filter((e) => dependencies.via[e] === deps.var[k]).map((e) => dependencies.to[e]))];
       const some = (title, ops) => ops.length > 0 && h("div", null, title, ops.slice(0, 5).map((other) => [" ", jump(other)]), ops.length > 5 && ` and ${ops.length - 5} more`);
       return h("li", null, h("b", null, short(variable(r, deps.var[k]), 60)), ` v${deps.version[k]}`, some("after", links), some("before", after));
     };
     const section = (title, mode) => (uses(mode).length ? [h("h3", null, title), h("ul", { class: "mx-uses" }, uses(mode).map(row))] : []);
-    const held = heldBy(run, found, by, i);
-    const cause = held >= 0 ? `for ${short(variable(r, found.via[held]), 30)}` : "";
+    const lastEdge = heldBy(run, dependencies, by, i);
+    const cause = lastEdge >= 0 ? `for ${short(variable(r, dependencies.via[lastEdge]), 30)}` : "";
     const facts = [["pushed", time(ops.pushed[i])], ["queued", `${time(ops.queued[i])} ${cause}`], ["waited", `${time(ops.waited[i])} for a thread`], ["ran", time(ops.ran[i])],
       ["thread", run.lanes[ops.lane[i]].name], ["resource", text(r, "resource", i)], ["priority", ops.priority[i]], ["line", text(r, "source", i)], ["engine", run.name]];
     ctx.side.replaceChildren(
@@ -456,24 +456,24 @@ export default view("EngineTimeline", (ctx) => {
   }
 
   let last = {};
-  return (what) => {
-    if (what === "payload") {
+  return (cause) => {
+    if (cause === "payload") {
       runs = ctx.payload.runs;
       graphs = [];
-      laid = layout(runs);
+      placed = layout(runs);
       span = Math.max(1, ...runs.map((run) => run.span));
       all = events(runs);
-      canvas.canvas.style.height = `${Math.min(Math.max(laid.height + 6, 160), 520)}px`;
+      canvas.canvas.style.height = `${Math.min(Math.max(placed.height + 6, 160), 520)}px`;
       hops.replaceChildren(slider("dependencies", { min: 1, max: 3, step: 1, value: ctx.state.hops ?? 1, show: (n) => howMany(n, "hop") }, (n) => ctx.choose({ hops: n })));
       canvas.fit();
     }
-    if (what === "theme") colours = null;
+    if (cause === "theme") colours = null;
     const { state } = ctx, chosen = state.selected;
     const valid = chosen && runs[chosen[0]]?.ops.pushed[chosen[1]] !== undefined;
     near = valid ? neighbourhood(graph(chosen[0]).edges, graph(chosen[0]).by, chosen[1], state.hops ?? 1) : null;
-    const now = JSON.stringify([state.selected, state.query, what === "payload"]);
-    if (last.query !== state.query || what === "payload") find();
-    if (last.now !== now || what === "payload") valid ? details() : list();
+    const now = JSON.stringify([state.selected, state.query, cause === "payload"]);
+    if (last.query !== state.query || cause === "payload") find();
+    if (last.now !== now || cause === "payload") valid ? details() : list();
     last = { now, query: state.query };
     if (search.value !== (state.query ?? "")) search.value = state.query ?? "";
     controls();
@@ -483,8 +483,8 @@ export default view("EngineTimeline", (ctx) => {
     else ctx.say(runs.map(note).join("; "));
     canvas.redraw();
     const selected = JSON.stringify(chosen ?? null);
-    if (selected !== seen && valid) reveal(chosen);
-    seen = selected;
+    if (selected !== shownSelection && valid) reveal(chosen);
+    shownSelection = selected;
   };
 
   function note(run, r) {

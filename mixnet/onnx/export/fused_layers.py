@@ -16,7 +16,7 @@ from mixnet.onnx.export.builder import Builder
 from mixnet.onnx.export.integers import in_range, known, measured, restored, step_of
 from mixnet.onnx.export.table import CONVERSIONS, Call, NotHere, converts
 from mixnet.ops.quantized.fused import MOST_OF_WEIGHT, Parts, body_order, parts_of
-from mixnet.ops.quantized.quantize import LIMITS, STEPS
+from mixnet.ops.quantized.ranges import LIMITS, STEPS
 
 _NORM = ("gamma", "beta", "mean", "var")
 

@@ -17,7 +17,7 @@ from mixnet.onnx.export.builder import Builder
 from mixnet.onnx.export.integers import measured, restored, rounded
 from mixnet.onnx.export.table import CONVERSIONS, Call, NotHere, converts
 from mixnet.onnx.package import type_code
-from mixnet.ops.quantized.quantize import INT32_STEPS, LIMITS, STEPS
+from mixnet.ops.quantized.ranges import INT32_STEPS, LIMITS, STEPS
 
 _LEAST_END = 1e-30
 """Of a range: a step is never 0."""

@@ -13,7 +13,7 @@ import numpy as np
 from mixnet.onnx.export.builder import Builder
 from mixnet.onnx.export.layers import pooled
 from mixnet.onnx.export.table import Call, NotHere, converts
-from mixnet.ops.quantized.quantize import LIMITS, STEPS
+from mixnet.ops.quantized.ranges import LIMITS, STEPS
 
 if TYPE_CHECKING:
     from mixnet.dtype import DTypeLike

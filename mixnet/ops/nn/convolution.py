@@ -267,13 +267,12 @@ def deconvolution(
         raise ShapeError(
             f"Deconvolution: pad {pads} leaves nothing of the result, of extents {sizes}; use less."
         )
-    groups = num_group
     # The kernels as the transposed convolution reads them: flipped, and outputs before inputs.
     turned = jnp.flip(weight, range(2, 2 + axes))
-    turned = turned.reshape(groups, data.shape[1] // groups, num_filter // groups, *kernel)
-    turned = jnp.swapaxes(turned, 1, 2).reshape(num_filter, data.shape[1] // groups, *kernel)
+    turned = turned.reshape(num_group, data.shape[1] // num_group, num_filter // num_group, *kernel)
+    turned = jnp.swapaxes(turned, 1, 2).reshape(num_filter, data.shape[1] // num_group, *kernel)
     widths = [(r - 1 - p, r - 1 - p + a) for r, p, a in zip(reach, pads, adjs, strict=True)]
-    out = convolve_spread(data, turned, strides, widths, dilates, groups)
+    out = convolve_spread(data, turned, strides, widths, dilates, num_group)
     out = out if no_bias else out + bias.reshape((1, -1, *(1,) * axes))
     return jnp.moveaxis(out, 1, -1) if _is_last(layout) else out
 

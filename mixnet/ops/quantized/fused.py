@@ -19,7 +19,16 @@ import jax.numpy as jnp
 from mixnet.base import DTypeError, OperatorValueError
 from mixnet.ops.nn.convolution import convolution
 from mixnet.ops.nn.dense import fully_connected
-from mixnet.ops.quantized.quantize import INT32_STEPS, LIMITS, STEPS, farthest, given_range, ratio
+from mixnet.ops.quantized.ranges import (
+    INT32_STEPS,
+    LIMITS,
+    STEPS,
+    clipped,
+    farthest,
+    given_range,
+    ratio,
+    step_size,
+)
 from mixnet.ops.registry import op
 from mixnet.ops.schema.integer_layers import Quantization, data_and_sum
 
@@ -133,11 +142,6 @@ def whole_weights(weight: jax.Array, steps: jax.Array) -> Any:
     return jnp.clip(jnp.round(weight / steps), -MOST_OF_WEIGHT, MOST_OF_WEIGHT).astype(jnp.int8)
 
 
-def data_step(data: jax.Array, low: jax.Array, high: jax.Array) -> Any:
-    """What one step of the data stands for."""
-    return farthest(low, high) / STEPS[str(data.dtype)]
-
-
 def _check(name: str, data: jax.Array | jax.ShapeDtypeStruct) -> None:
     if str(data.dtype) not in LIMITS:
         raise DTypeError(
@@ -156,8 +160,7 @@ def rounded_output(values: jax.Array, low: float, high: float) -> tuple[Any, Any
     dtype = output_dtype(low)
     least, most = given_range(low, high)  # type: ignore[misc]
     steps = ratio(STEPS[dtype], farthest(least, most))
-    whole = jnp.clip(jnp.round(values * steps), *LIMITS[dtype]).astype(dtype)
-    return whole, least.reshape((1,)), most.reshape((1,))
+    return clipped(jnp.round(values * steps), dtype), least.reshape((1,)), most.reshape((1,))
 
 
 def _as_sums(values: jax.Array, step: Any) -> tuple[Any, Any, Any]:
@@ -370,7 +373,7 @@ def quantized_result(
         channel_axis: axis of channels of the sums.
     """
     shape = [-1 if i == channel_axis % sums.ndim else 1 for i in range(sums.ndim)]
-    scale = (data_step(data, *ranges[:2]) * steps).astype(jnp.float32)
+    scale = (step_size(data, *ranges[:2]) * steps).astype(jnp.float32)
     values = sums.astype(jnp.float32) * (
         scale.reshape(shape) if scale.size > 1 else scale.reshape(())
     )
@@ -378,7 +381,7 @@ def quantized_result(
         values = values + bias.reshape(shape)
     values = activated(parts.act, values)
     if parts.sum is not None:
-        values = values + other.astype(jnp.float32) * data_step(other, *ranges[2:4])
+        values = values + other.astype(jnp.float32) * step_size(other, *ranges[2:4])
         values = activated(parts.post_act, values)
     if as_floats:
         return (values,)
@@ -532,7 +535,7 @@ def fused_fully_connected(
             parts, arrays, ranges, _exact_affine, min_calib_range, max_calib_range, enable_float_output, -1
         )  # fmt: skip
     _check("A fused layer", arrays["data"])
-    step = data_step(arrays["data"], *ranges[:2])
+    step = step_size(arrays["data"], *ranges[:2])
     weight_step = farthest(*ranges[2:4]) / LIMITS["int8"][1]
     scale = (step * weight_step).astype(jnp.float32)
     values = _exact_affine(arrays["data"], arrays["weight"], parts).astype(jnp.float32) * scale

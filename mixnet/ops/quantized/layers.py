@@ -1,36 +1,33 @@
-"""Layers on 8-bit integers: exact sums in int32, and the ranges of the results.
-
-Every array of integers comes with the ends of its range, ``(1,)`` each. The end that is farther
-from 0 is the greatest integer by size, and 0 is 0.
-"""
+"""Layers on 8-bit integers: exact sums in int32, and the ranges of the results."""
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import DTypeError, OperatorValueError, ShapeError
+from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.array.indexing import embedding
-from mixnet.ops.array.join import check_joined
 from mixnet.ops.derive import with_attributes_of
 from mixnet.ops.nn.convolution import convolution
 from mixnet.ops.nn.dense import fully_connected
 from mixnet.ops.nn.pooling import pooling
-from mixnet.ops.nn.recurrent import part_shapes, rnn, rnn_outputs, rnn_shapes
-from mixnet.ops.quantized.dtypes import with_ranges
-from mixnet.ops.quantized.quantize import (
-    INT32_STEPS,
-    LIMITS,
+from mixnet.ops.quantized.ranges import (
     STEPS,
+    WITH_RANGE,
+    as_int32,
+    bias_in_int32,
     check_range,
     check_whole,
     clipped,
     farthest,
     given_range,
+    product_range,
+    range_ends,
     ratio,
+    step_size,
+    with_ranges,
 )
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import (
@@ -42,45 +39,6 @@ from mixnet.ops.schema.attributes import (
     Share,
     Steps,
 )
-
-_OUTPUTS: dict[str, Any] = {
-    "outputs": 3,
-    "output_names": ("output", "min_output", "max_output"),
-    "differentiable": False,
-}
-
-
-def _ends(low: Any, high: Any) -> tuple[Any, Any]:
-    """A range as it is returned."""
-    low, high = jnp.asarray(low), jnp.asarray(high)
-    return low.astype(jnp.float32).reshape((1,)), high.astype(jnp.float32).reshape((1,))
-
-
-def _scale(array: jax.Array, low: jax.Array, high: jax.Array) -> Any:
-    """What one step of the integers stands for, as oneDNN counts steps."""
-    return farthest(low, high) / STEPS[str(array.dtype)]
-
-
-def _as_int32(numbers: jax.Array) -> Any:
-    """Whole numbers cut to what int32 has."""
-    limits = jnp.iinfo(jnp.int32)
-    return jnp.clip(numbers, limits.min, limits.max).astype(jnp.int32)
-
-
-def _product_range(one: tuple[Any, Any, Any], two: tuple[Any, Any, Any]) -> tuple[Any, Any]:
-    """Range of products in int32, from each factor with its range."""
-    end = INT32_STEPS
-    for array, low, high in (one, two):
-        end = end * (farthest(low, high) / LIMITS[str(array.dtype)][1])
-    return _ends(-end, end)
-
-
-def _bias_in_int32(bias: jax.Array, end: jax.Array, *factors: Any) -> Any:
-    """The bias in the steps of the products of ``factors``."""
-    steps = _scale(bias, *end)
-    for array, low, high in factors:
-        steps = steps * ratio(STEPS[str(array.dtype)], farthest(low, high))
-    return _as_int32(jnp.trunc(bias.astype(jnp.float64) * steps))
 
 
 def _affine(
@@ -98,13 +56,13 @@ def _affine(
     # float64 adds whole numbers up to 2⁵³ exactly, and every device has products of it.
     wide = [each.astype(jnp.float64) for each in (data[0], weight[0])]
     if attributes["no_bias"]:
-        out = _as_int32(function(*wide, None, **attributes))
+        out = as_int32(function(*wide, None, **attributes))
     else:
         check_whole(name, bias=bias[0])
         check_range(name, *bias[1:])
-        shift = _bias_in_int32(bias[0], bias[1:], data, weight).astype(jnp.float64)
-        out = _as_int32(function(*wide, shift, **attributes))
-    return out, *_product_range(data, weight)
+        shift = bias_in_int32(bias[0], bias[1:], data, weight).astype(jnp.float64)
+        out = as_int32(function(*wide, shift, **attributes))
+    return out, *product_range(data, weight)
 
 
 def _affine_arguments(no_bias: bool) -> list[str]:
@@ -127,7 +85,7 @@ _AFFINE_ENDS = dict.fromkeys(
     "_contrib_quantized_fully_connected",
     arguments=_affine_arguments,
     dtypes=with_ranges("int32", {"weight": "int8", "bias": "int8"}),
-    **_OUTPUTS,
+    **WITH_RANGE,
 )
 @with_attributes_of(fully_connected)
 def quantized_fully_connected(
@@ -184,7 +142,7 @@ def _(data, *, num_hidden, flatten, no_bias):
     "_contrib_quantized_conv",
     arguments=_affine_arguments,
     dtypes=with_ranges("int32", {"weight": "int8", "bias": "int8"}),
-    **_OUTPUTS,
+    **WITH_RANGE,
 )
 @with_attributes_of(convolution)
 def quantized_conv(
@@ -239,7 +197,7 @@ def _(data, *, kernel, num_filter, num_group, layout):
     return {**shapes, **_AFFINE_ENDS}
 
 
-@op("_contrib_quantized_pooling", dtypes=with_ranges(), **_OUTPUTS)
+@op("_contrib_quantized_pooling", dtypes=with_ranges(), **WITH_RANGE)
 def quantized_pooling(
     data,
     min_data,
@@ -287,10 +245,10 @@ def quantized_pooling(
         count_include_pad=count_include_pad,
         layout=layout,
     )
-    return jnp.round(out).astype(data.dtype), *_ends(min_data, max_data)
+    return jnp.round(out).astype(data.dtype), *range_ends(min_data, max_data)
 
 
-@op("_contrib_quantized_act", any_layout=True, dtypes=with_ranges(), **_OUTPUTS)
+@op("_contrib_quantized_act", any_layout=True, dtypes=with_ranges(), **WITH_RANGE)
 def quantized_act(
     data,
     min_data,
@@ -315,22 +273,22 @@ def quantized_act(
             f"contrib.quantized_act: act_type={act_type!r} must be 'relu'; dequantize first for "
             f"another."
         )
-    return jax.nn.relu(data), *_ends(min_data, max_data)
+    return jax.nn.relu(data), *range_ends(min_data, max_data)
 
 
-@op("_contrib_quantized_flatten", dtypes=with_ranges(), **_OUTPUTS)
+@op("_contrib_quantized_flatten", dtypes=with_ranges(), **WITH_RANGE)
 def quantized_flatten(data, min_data, max_data):
     """``Flatten``: all axes but the first joined; the range stays.
 
     Source: MXNet operator ``_contrib_quantized_flatten``.
     """
-    return data.reshape(data.shape[0], -1), *_ends(min_data, max_data)
+    return data.reshape(data.shape[0], -1), *range_ends(min_data, max_data)
 
 
 @op(
     "_contrib_quantized_embedding",
     dtypes=with_ranges("int8", {"data": None, "weight": "int8"}),
-    **_OUTPUTS,
+    **WITH_RANGE,
     in_amp_lists=False,
 )
 def quantized_embedding(
@@ -362,163 +320,12 @@ def quantized_embedding(
     """
     check_whole("quantized_embedding", weight=weight)
     rows = embedding.function(data, weight, input_dim=input_dim, output_dim=output_dim)
-    return rows, *_ends(min_weight, max_weight)
+    return rows, *range_ends(min_weight, max_weight)
 
 
 @quantized_embedding.infer_inputs
 def _(data, *, input_dim, output_dim):
     return {"weight": (input_dim, output_dim), "min_weight": (1,), "max_weight": (1,)}
-
-
-def _ranges_of_joined(count: int) -> dict[int, str | None]:
-    """Two thirds of the inputs are ranges."""
-    return dict.fromkeys(range(count // 3, count), "float32")
-
-
-@op(
-    "_contrib_quantized_concat",
-    num_args=None,
-    dtypes=with_ranges(own=_ranges_of_joined),
-    **_OUTPUTS,
-)
-def quantized_concat(*data, num_args: Positive, dim: Axis = 1):
-    """Arrays of integers of 8 bits joined along ``dim``, brought to the widest of their ranges.
-
-    Args:
-        data: the arrays, then the two ends of the range of each.
-        num_args: number of the arrays.
-
-    Returns:
-        ``uint8`` if all arrays are, else ``int8``; the least and the greatest of all ends.
-
-    Raises:
-        ShapeError: there are not three arrays for each of ``num_args``.
-        DTypeError: an array does not have integers of 8 bits.
-
-    Source: MXNet operator ``_contrib_quantized_concat``.
-    """
-    if len(data) != 3 * num_args:
-        raise ShapeError(
-            f"contrib.quantized_concat: {len(data)} arrays for num_args={num_args}; give the "
-            f"arrays, then min and max of each."
-        )
-    check_joined("contrib.quantized_concat", [each.shape for each in data[:num_args]], dim)
-    arrays, lows, highs = data[:num_args], data[num_args::2], data[num_args + 1 :: 2]
-    check_whole("quantized_concat", **{f"arg{i}": each for i, each in enumerate(arrays)})
-    for each in (*lows, *highs):
-        if each.size != 1:
-            raise ShapeError(
-                f"contrib.quantized_concat: an end of a range is {each.shape}; it is one number."
-            )
-    dtype = _common(*arrays)
-    low = jnp.stack([each.reshape(()) for each in lows]).min()
-    high = jnp.stack([each.reshape(()) for each in highs]).max()
-    parts = []
-    for array, *ends in zip(arrays, lows, highs, strict=True):
-        # Ranges first: the quotient of equal ones is 1, which leaves the integers as they are.
-        factor = ratio(farthest(*ends), farthest(low, high))
-        factor = factor * (STEPS[dtype] / STEPS[str(array.dtype)])
-        parts.append(clipped(jnp.round(array * factor), dtype))
-    return jnp.concatenate(parts, dim), *_ends(low, high)
-
-
-def _common(*arrays: jax.Array) -> str:
-    return "uint8" if all(each.dtype == jnp.uint8 for each in arrays) else "int8"
-
-
-def _two(name: str, lhs: jax.Array, rhs: jax.Array, *ends: Any) -> None:
-    check_whole(name, lhs=lhs, rhs=rhs)
-    check_range(name, *ends[:2])
-    check_range(name, *ends[2:])
-    if lhs.shape != rhs.shape:
-        raise ShapeError(f"contrib.{name}: lhs is {lhs.shape}, rhs {rhs.shape}; give equal shapes.")
-
-
-@op(
-    "_contrib_quantized_elemwise_add",
-    any_layout=True,
-    dtypes=with_ranges("int32"),
-    **_OUTPUTS,
-)
-def quantized_elemwise_add(
-    lhs,
-    rhs,
-    lhs_min,
-    lhs_max,
-    rhs_min,
-    rhs_max,
-    *,
-    min_calib_range: float | None = None,
-    max_calib_range: float | None = None,
-):
-    """Sums of two arrays of integers of 8 bits, each with its range.
-
-    Returns:
-        If ``min_calib_range`` and ``max_calib_range`` are given, integers of 8 bits in this range, ``uint8``
-        if both arrays are, and the range. Otherwise int32 and its range, which holds any sum.
-
-    Raises:
-        DTypeError: an array does not have integers of 8 bits.
-        ShapeError: the shapes differ, or an end of a range is not a single number.
-
-    Source: MXNet operator ``_contrib_quantized_elemwise_add``.
-    """
-    _two("quantized_elemwise_add", lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max)
-    total = lhs.astype(jnp.float64) * _scale(lhs, lhs_min, lhs_max)
-    total = total + rhs.astype(jnp.float64) * _scale(rhs, rhs_min, rhs_max)
-    calibrated = given_range(min_calib_range, max_calib_range)
-    if calibrated:
-        dtype = _common(lhs, rhs)
-        result = clipped(jnp.round(total * ratio(STEPS[dtype], farthest(*calibrated))), dtype)
-        return result, *_ends(*calibrated)
-    end = farthest(lhs_min, lhs_max) + farthest(rhs_min, rhs_max)
-    return _as_int32(jnp.round(total * ratio(INT32_STEPS, end))), *_ends(-end, end)
-
-
-@op(
-    "_contrib_quantized_elemwise_mul",
-    any_layout=True,
-    dtypes=with_ranges(
-        lambda attributes: "float32" if attributes["enable_float_output"] else "int32"
-    ),
-    **{**_OUTPUTS, "outputs": lambda enable_float_output: 1 if enable_float_output else 3},
-    in_amp_lists=False,
-)
-def quantized_elemwise_mul(
-    lhs,
-    rhs,
-    lhs_min,
-    lhs_max,
-    rhs_min,
-    rhs_max,
-    *,
-    min_calib_range: float | None = None,
-    max_calib_range: float | None = None,
-    enable_float_output: bool = False,
-):
-    """Products of two arrays of integers of 8 bits, each with its range.
-
-    Returns:
-        With ``enable_float_output``, the products as float32, without a range. If ``min_calib_range``
-        and ``max_calib_range`` are given, int8 truncated towards 0, and this range. Otherwise int32 and
-        its range.
-
-    Raises:
-        DTypeError: an array does not have integers of 8 bits.
-        ShapeError: the shapes differ, or an end of a range is not a single number.
-
-    Source: MXNet operator ``_contrib_quantized_elemwise_mul``.
-    """
-    _two("quantized_elemwise_mul", lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max)
-    product = lhs.astype(jnp.int32) * rhs.astype(jnp.int32)
-    scale = _scale(lhs, lhs_min, lhs_max) * _scale(rhs, rhs_min, rhs_max)
-    if enable_float_output:
-        return (product * scale).astype(jnp.float32)
-    calibrated = given_range(min_calib_range, max_calib_range)
-    if calibrated:
-        factor = scale * ratio(STEPS["int8"], farthest(*calibrated))
-        return clipped(jnp.trunc(product * factor), "int8"), *_ends(*calibrated)
-    return product, *_product_range((lhs, lhs_min, lhs_max), (rhs, rhs_min, rhs_max))
 
 
 @op(
@@ -527,7 +334,7 @@ def quantized_elemwise_mul(
     dtypes=with_ranges(
         "int8", dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), "float32")
     ),
-    **_OUTPUTS,
+    **WITH_RANGE,
     in_amp_lists=False,
 )
 def quantized_batch_norm(
@@ -594,9 +401,9 @@ def quantized_batch_norm(
     # MXNet then has oneDNN normalize by a variance of 1, which adds eps once more.
     factor = factor * jax.lax.rsqrt(1 + jnp.asarray(eps, factor.dtype))
     steps = ratio(STEPS["int8"], farthest(*calibrated))
-    out = data * (factor * _scale(data, min_data, max_data) * steps).reshape(shape)
+    out = data * (factor * step_size(data, min_data, max_data) * steps).reshape(shape)
     result = clipped(jnp.round(out + (shift * steps).reshape(shape)), "int8")
-    return result, *_ends(*calibrated), moving_mean, moving_var
+    return result, *range_ends(*calibrated), moving_mean, moving_var
 
 
 @quantized_batch_norm.infer_inputs
@@ -605,134 +412,9 @@ def _(data, *, axis):
     return {**channels, "min_data": (1,), "max_data": (1,)}
 
 
-def _rnn_arguments(mode: str) -> list[str]:
-    cell = ["state_cell"] if mode == "lstm" else []
-    return ["data", "parameters", "state", *cell, "data_scale", "data_shift"]
-
-
-@op(
-    "_contrib_quantized_rnn",
-    arguments=_rnn_arguments,
-    outputs=rnn_outputs,
-    output_names=("output", "state_output", "statecell_ouput"),  # MXNet spells it so
-    differentiable=False,
-    dtypes=with_ranges(own={"parameters": "int8", "state": "float32", "state_cell": "float32"}),
-    in_amp_lists=False,
-)
-def quantized_rnn(
-    data,
-    parameters,
-    state,
-    state_cell=None,
-    data_scale=None,
-    data_shift=None,
-    *,
-    state_size: Positive,
-    num_layers: Positive,
-    bidirectional: bool = False,
-    mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"],
-    p: Share = 0.0,
-    state_outputs: bool = False,
-    projection_size: Positive | None = None,
-    lstm_state_clip_min: float | None = None,
-    lstm_state_clip_max: float | None = None,
-    lstm_state_clip_nan: bool = False,
-    use_sequence_length: bool = False,
-):
-    """``RNN`` of ``uint8`` data with weights as precise as ``int8``; without dropout.
-
-    Each row of gates has one step for its weights of both input and state; biases, states and
-    results are floats.
-
-    Args:
-        data: ``uint8``, ``(time, batch, units)``, as ``contrib.quantize_asym`` makes it.
-        parameters: float, one vector as of ``RNN``.
-        state: float, as of ``RNN``.
-        state_cell: float, as of ``RNN``.
-        data_scale: ``(1,)``, of ``contrib.quantize_asym``.
-        data_shift: ``(1,)``, of ``contrib.quantize_asym``.
-
-    Returns:
-        As ``RNN``, in float32.
-
-    Raises:
-        AttributeValueError: another ``mode`` than "lstm", or ``use_sequence_length``.
-        DTypeError: the data are not ``uint8``.
-        ShapeError: an array does not have the shape that follows from ``data``.
-
-    Source: MXNet operator ``_contrib_quantized_rnn``.
-    """
-    if mode != "lstm" or use_sequence_length:
-        raise OperatorValueError(
-            f"contrib.quantized_rnn: mode={mode!r}, use_sequence_length={use_sequence_length}; it "
-            f"takes mode='lstm' without lengths. Use RNN for others."
-        )
-    if data.dtype != jnp.uint8:
-        raise DTypeError(
-            f"contrib.quantized_rnn: data is {data.dtype}; it must be uint8, as "
-            f"contrib.quantize_asym makes it."
-        )
-    check_range("quantized_rnn", data_scale, data_shift)
-    attributes: dict[str, Any] = {
-        "state_size": state_size,
-        "num_layers": num_layers,
-        "bidirectional": bidirectional,
-        "mode": mode,
-    }
-    shapes = part_shapes(data.shape[-1], **attributes, projection=projection_size)
-    return rnn.function(
-        ((data - data_shift) / data_scale).astype(jnp.float32),
-        _rounded_weights(parameters, shapes),
-        state,
-        state_cell,
-        **attributes,
-        state_outputs=state_outputs,
-        projection_size=projection_size,
-        lstm_state_clip_min=lstm_state_clip_min,
-        lstm_state_clip_max=lstm_state_clip_max,
-        lstm_state_clip_nan=lstm_state_clip_nan,
-        key=None,
-        training=False,
-    )
-
-
-def _rounded_weights(parameters: Any, shapes: Any) -> Any:
-    """The parameters of a recurrent network, its weights rounded to the steps of int8."""
-    parts, at = {}, 0
-    for which, shape in shapes:
-        parts[which] = parameters[at : at + math.prod(shape)].reshape(shape)
-        at += math.prod(shape)
-    if at != parameters.shape[0]:
-        return parameters  # RNN's error names the expected shape
-    for _, *side in [which for which in parts if which[0] == "i2h"]:
-        rows = ["i2h", "h2h"]
-        end = jnp.max(
-            jnp.stack([jnp.abs(parts[each, *side]).max(1, keepdims=True) for each in rows]), 0
-        )
-        for each in rows:
-            steps = jnp.round(parts[each, *side] * ratio(LIMITS["int8"][1], end))
-            parts[each, *side] = steps * (end / LIMITS["int8"][1])
-    return jnp.concatenate([each.reshape(-1) for each in parts.values()])
-
-
-@quantized_rnn.infer_inputs
-def _(data, *, state_size, num_layers, bidirectional, mode, projection_size):
-    shapes = rnn_shapes(data, state_size, num_layers, bidirectional, mode, projection_size)
-    return {**shapes, "data_scale": (1,), "data_shift": (1,)}
-
-
-def _data_ends(data):
+def _infer_data_range(data):
     return {"min_data": (1,), "max_data": (1,)}
 
 
 for _operator in (quantized_pooling, quantized_act, quantized_flatten):
-    _operator.infer_inputs(_data_ends)
-
-
-def _both_ends(lhs):
-    ends = dict.fromkeys(("lhs_min", "lhs_max", "rhs_min", "rhs_max"), (1,))
-    return {"rhs": lhs, **ends}
-
-
-for _operator in (quantized_elemwise_add, quantized_elemwise_mul):
-    _operator.infer_inputs(_both_ends)
+    _operator.infer_inputs(_infer_data_range)

@@ -7,56 +7,24 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import DTypeError, ShapeError
-from mixnet.ops.quantized.dtypes import out_type, with_ranges
+from mixnet.base import DTypeError
+from mixnet.ops.quantized.ranges import (
+    INT32_STEPS,
+    LIMITS,
+    STEPS,
+    check_range,
+    clipped,
+    farthest,
+    given_range,
+    out_type,
+    ratio,
+    with_ranges,
+)
 from mixnet.ops.registry import op
-
-LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
-"""Least and greatest number of a dtype; the greatest stands for the end of a range."""
-
-STEPS = {"int8": 127.5, "uint8": 255.5}
-"""How many steps lie between 0 and the end of the range where MXNet counts half a step more.
-
-It does so in quantize_v2, in dequantize and wherever oneDNN scales; it does not in quantize, in
-requantize and in the ranges of products.
-"""
-
-INT32_STEPS = float(2**31)
-"""How many steps lie between 0 and the end of the range of a result in int32."""
-
-
-def farthest(low: jax.Array, high: jax.Array) -> Any:
-    """The end of a range that is farther from 0: its absolute value, without axes."""
-    return jnp.maximum(jnp.abs(low), jnp.abs(high)).reshape(())
-
-
-def ratio(steps: Any, end: Any) -> Any:
-    """``steps / end``; 0 for a range without extent, in which all numbers are 0."""
-    return jnp.where(end > 0, steps / jnp.where(end > 0, end, 1), 0)
-
-
-def clipped(data: jax.Array, dtype: str) -> Any:
-    """Whole numbers cast to ``dtype``, those out of its range clipped."""
-    low, high = LIMITS[dtype]
-    return jnp.clip(data, low, high).astype(dtype)
 
 
 def _rounded(data: Any, steps: float, end: Any, dtype: str) -> Any:
     return clipped(jnp.round(data * ratio(steps, end)), dtype)
-
-
-def check_whole(name: str, **arrays: Any) -> None:
-    """Raise unless all arrays hold integers of 8 bits.
-
-    Raises:
-        DTypeError: one does not.
-    """
-    for each, array in arrays.items():
-        if str(array.dtype) not in LIMITS:
-            raise DTypeError(
-                f"contrib.{name}: {each} is {array.dtype}; it must be int8 or uint8, as "
-                f"contrib.quantize_v2 makes it."
-            )
 
 
 def _range_of(dtype: str, low: jax.Array, high: jax.Array, end: jax.Array) -> tuple[Any, Any]:
@@ -64,25 +32,6 @@ def _range_of(dtype: str, low: jax.Array, high: jax.Array, end: jax.Array) -> tu
     if dtype == "int8":
         low, high = -end, end
     return low.astype(jnp.float32).reshape((1,)), high.astype(jnp.float32).reshape((1,))
-
-
-def given_range(low: float | None, high: float | None) -> tuple[Any, Any] | None:
-    """The range that was measured before; None unless both ends are given."""
-    if low is None or high is None:
-        return None
-    return jnp.asarray(low, jnp.float32), jnp.asarray(high, jnp.float32)
-
-
-def check_range(name: str, low: jax.Array, high: jax.Array) -> None:
-    """Raise unless both ends are one number.
-
-    Raises:
-        ShapeError: an end is not.
-    """
-    if low.size != 1 or high.size != 1:
-        raise ShapeError(
-            f"contrib.{name}: min_range is {low.shape} and max_range {high.shape}; give each (1,)."
-        )
 
 
 def _infer_range(data):

@@ -11,7 +11,8 @@ import numpy as np
 
 from mixnet.base import MXNetError
 from mixnet.ops.operator import Operator, Statics, is_own
-from mixnet.ops.tracing.template import Family, pattern_of
+from mixnet.ops.tracing.family import Family
+from mixnet.ops.tracing.template import pattern_of
 from mixnet.private_jax.jaxprs import ClosedJaxpr
 from mixnet.private_jax.tracing import flat_tracer, whole_tracebacks
 
@@ -20,10 +21,8 @@ Known = tuple[tuple[int, ...], np.dtype]  # shape and dtype
 MOST_TRACES = 10_000
 """Number of cached jaxprs beyond which the older half is dropped."""
 
-_NUMBER: Known = (
-    (),
-    np.dtype("float64"),
-)  # what a number that is an input of the program is traced as
+_NUMBER: Known = ((), np.dtype("float64"))
+"""What a number that is an input of the program is traced as."""
 
 _traces: dict[Any, ClosedJaxpr] = {}
 _families: dict[Any, Family] = {}
@@ -92,7 +91,7 @@ def trace_function(function: Any, inputs: Sequence[Known], scalars: int) -> Clos
                 return _traced_flat(function, known)
         except MXNetError:
             raise
-        except Exception:
+        except Exception:  # below, JAX says what is wrong with the operator's own lines
             pass
     structs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in known]
     with whole_tracebacks(), jax.enable_x64(True):

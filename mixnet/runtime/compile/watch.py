@@ -1,4 +1,4 @@
-"""A warning, once per line, when a line of user code keeps compiling new programs."""
+"""Lines of user code that compile: a warning if one keeps doing so, and word of a program that takes long."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from mixnet import config
@@ -16,8 +17,17 @@ from mixnet.base import CompileWarning
 from mixnet.ops.operator import Operator
 from mixnet.units import time_text
 
-# user's line and device -> how many it compiled, the last key, and how often each change made another needed
-_programs: dict[tuple[str, Any], list[Any]] = {}
+
+@dataclass(slots=True)
+class _Line:
+    """What a line of the user has compiled on a device."""
+
+    programs: int = 0
+    last_key: tuple[Any, ...] | None = None
+    reasons: Counter[str] = field(default_factory=Counter)  # what made another program necessary
+
+
+_lines: dict[tuple[str, Any], _Line] = {}
 _MOST_REASONS = 50  # of a line: one that always gets new shapes has a new one each time
 _limit: int = config.get("MIXNET_COMPILE_WARNING")
 
@@ -33,15 +43,15 @@ def watch(source: str | None, key: tuple[Any, ...]) -> None:
     """
     if source is None:
         return
-    history = _programs.setdefault((source, key[3]), [0, None, Counter()])
-    before, history[1] = history[1], key
-    history[0] += 1
+    line = _lines.setdefault((source, key[3]), _Line())
+    before, line.last_key = line.last_key, key
+    line.programs += 1
     if before is None:
         return
-    reason, reasons = difference(before, key), history[2]
-    if reason in reasons or len(reasons) < _MOST_REASONS:
-        reasons[reason] += 1
-    if history[0] == _limit:
+    reason = difference(before, key)
+    if reason in line.reasons or len(line.reasons) < _MOST_REASONS:
+        line.reasons[reason] += 1
+    if line.programs == _limit:
         warnings.warn(
             f"{source} has compiled {_limit} programs, each for a new computation. The "
             f"last differs from the one before: {reason}. Compiling takes longer "
@@ -133,13 +143,18 @@ def history() -> list[dict[str, Any]]:
         line and device.
     """
     rows = [
-        {"line": line, "device": str(device), "programs": count, "reasons": reasons.most_common()}
-        for (line, device), (count, _, reasons) in _programs.copy().items()
-        if count > 1
+        {
+            "line": source,
+            "device": str(device),
+            "programs": line.programs,
+            "reasons": line.reasons.most_common(),
+        }
+        for (source, device), line in _lines.copy().items()
+        if line.programs > 1
     ]
     return sorted(rows, key=lambda row: -row["programs"])
 
 
 def reset() -> None:
     """Clear the history."""
-    _programs.clear()
+    _lines.clear()

@@ -6,52 +6,28 @@ is interpreted; one that runs repeatedly is compiled (:mod:`mixnet.runtime.inter
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
 from mixnet.context import Context
 from mixnet.graph.node import ScalarSlot
-from mixnet.ops.generators.source import DrawnForHost
-from mixnet.ops.lowering.host import ON_HOST
 from mixnet.ops.operator import Operator, Statics
-from mixnet.ops.schema.stream import STREAM_SPEC
-from mixnet.ops.tracing.shape_free import ShapeFree, common_shape, form_of
-from mixnet.ops.tracing.traced import Known, traced
+from mixnet.ops.tracing.traced import Known
 from mixnet.passes.infer_shape import evaluate
 from mixnet.passes.inline import ADVANCE
-from mixnet.runtime.compile.ahead import compile_for
 from mixnet.runtime.devices.to_device import to_device
 from mixnet.runtime.interpret import on_numpy
-from mixnet.runtime.interpret.on_numpy.pieces import PIECE, in_pieces
 from mixnet.runtime.interpret.on_numpy.work import (
-    OF_PROGRAM,
-    OF_RULE,
     Cost,
     away_from_device,
-    elementwise,
     total,
 )
 from mixnet.runtime.interpret.patience import WHOLE_SECONDS
+from mixnet.runtime.interpret.runner import runner_of
 from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.value import Spec
-
-
-class Runner(NamedTuple):
-    """One operator on inputs of known specs.
-
-    Args:
-        run: NumPy arrays, then numbers, to NumPy arrays.
-        cost: estimates of the seconds of a run, and of compiling it as a part of a program.
-        calls_python: whether the operator runs Python, and this does so without a detour.
-    """
-
-    run: Callable[..., Sequence[Any]]
-    cost: Cost
-    calls_python: bool = False
 
 
 class Step(NamedTuple):
@@ -246,130 +222,3 @@ class _Writer:
             steps.append(Step(runner.run, inputs, scalars, outputs, tuple(fresh)))
         steps.reverse()
         return steps, costs, python
-
-
-# The signs of the vectors are arbitrary. They must not change when XLA, whose signs may differ, takes over.
-_AMBIGUOUS = frozenset({"eig", "eigh", "svd", "qr"})
-
-_runners: dict[Any, Runner] = {}
-_MOST_RUNNERS = 10_000
-
-
-def runner_of(
-    op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int, context: Context
-) -> Runner:
-    """The way to run an operator on such inputs: on NumPy, or compiled separately if NumPy cannot."""
-    key = (op, statics, inputs, scalars, context.device_typeid)
-    runner = _runners.get(key)
-    if runner is None:
-        rule = ON_HOST.get(op.name)
-        if rule is not None and op.output_specs is not None:
-            runner = _runner_of_rule(rule, op, statics, inputs)
-            _runners[key] = runner
-            return runner
-        if op.draws_on_numpy and len(inputs) == 1 and inputs[0] != STREAM_SPEC:
-            runner = _runner_of_draw(op, statics, inputs)
-            _runners[key] = runner
-            return runner
-        try:
-            form = form_of(op, statics, inputs, scalars)
-            if form is not None:
-                runner = _runner_of_form(form, common_shape(inputs) or ())
-            else:
-                jaxpr = traced(op, statics, inputs, scalars)
-                names = {each.primitive.name for each in jaxpr.jaxpr.eqns}
-                # Numbers are thrown away and drawn again until they fit: the last bit of one
-                # decides on others.
-                rejects = op.takes_key and "while" in names and not op.draws_per_element
-                if rejects or not names.isdisjoint(_AMBIGUOUS):
-                    raise on_numpy.NoRuleError("what must not depend on the last bit")
-                runner = Runner(on_numpy.closed(jaxpr), on_numpy.cost(jaxpr))
-        except on_numpy.NoRuleError:
-            runner = _compiled_alone(op, statics, inputs, scalars, context)
-        if len(_runners) >= _MOST_RUNNERS:
-            _runners.clear()
-        _runners[key] = runner
-    return runner
-
-
-_forms: dict[int, tuple[ShapeFree, Callable[..., Sequence[Any]]]] = {}  # by the form's identity
-
-
-def _runner_of_form(form: ShapeFree, shape: tuple[int, ...]) -> Runner:
-    known = _forms.get(id(form))
-    if known is None or known[0] is not form:
-        if len(_forms) >= _MOST_RUNNERS:
-            _forms.clear()
-        known = _forms[id(form)] = (form, on_numpy.closed(form.jaxpr))
-    equations, elements = len(form.jaxpr.jaxpr.eqns), math.prod(shape)
-    run = known[1]
-    pieces = equations > 1 and elements >= 2 * PIECE and form.is_elementwise
-    if pieces:
-        run = in_pieces(run, shape, [aval.dtype for aval in form.jaxpr.out_avals])
-    return Runner(run, elementwise(equations, elements, pieces))
-
-
-def _runner_of_rule(
-    rule: Callable[..., Any], op: Operator, statics: Statics, inputs: tuple[Known, ...]
-) -> Runner:
-    arrays = len(inputs)
-
-    def run(*values: object) -> tuple[Any, ...]:
-        results = rule(*values[:arrays], **op.keywords(statics, values[arrays:]))
-        return results if isinstance(results, tuple) else (results,)
-
-    cost = OF_RULE if arrays else _cost_of_making(op, statics, inputs, 1)
-    return Runner(run, cost, calls_python=op.calls_python)
-
-
-def _cost_of_making(
-    op: Operator, statics: Statics, inputs: tuple[Known, ...], equations: int
-) -> Cost:
-    ((shape, _),) = op.output_specs(statics, inputs)  # type: ignore[misc]
-    return elementwise(equations, math.prod(shape))
-
-
-_EQUATIONS_OF_DRAW = 8
-
-
-def _runner_of_draw(op: Operator, statics: Statics, inputs: tuple[Known, ...]) -> Runner:
-    """Random numbers from a table that the host has drawn, without tracing, a piece at a time."""
-    ((shape, dtype),) = op.output_specs(statics, inputs)  # type: ignore[misc]
-    size = math.prod(shape)
-
-    def run(table: Any, *numbers: Any) -> tuple[Any, ...]:
-        *parameters, draw = numbers
-        key = DrawnForHost(table, int(draw))
-        result = np.empty(size, dtype)
-        for start in range(0, size, PIECE):
-            count = min(PIECE, size - start)
-            result[start : start + count] = op.drawn_on_numpy(statics, parameters, count, key)
-        return (result.reshape(shape),)
-
-    return Runner(run, elementwise(_EQUATIONS_OF_DRAW, size, in_pieces=True))
-
-
-def _compiled_alone(
-    op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int, context: Context
-) -> Runner:
-    specs = [Spec.of(shape, dtype, context) for shape, dtype in inputs]
-    count("programs_compiled")
-
-    def program(numbers: np.ndarray, *arrays: np.ndarray) -> tuple[Any, ...]:
-        return op.apply(statics, arrays, [numbers[i] for i in range(scalars)])
-
-    call = compile_for(program, scalars, specs, context)
-    arrays = len(specs)
-
-    def run(*values: Any) -> list[Any]:
-        numbers = np.array(values[arrays:], np.float64)
-        with jax.enable_x64(True):  # arrays and the vector of numbers keep dtypes of 64 bits
-            placed = [to_device(each, spec) for each, spec in zip(values, specs, strict=False)]
-            return [np.asarray(each) for each in call(numbers, *placed)]
-
-    return Runner(run, OF_PROGRAM)
-
-
-def clear() -> None:
-    """Clear the cache of runners."""
-    _runners.clear()

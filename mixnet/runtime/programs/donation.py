@@ -1,11 +1,69 @@
-"""Buffer donation: which result reuses the buffer of which input that is no longer needed."""
+"""Buffer donation: which inputs are no longer needed, and which result reuses the buffer of which of them."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mixnet.runtime.value.value import Spec
+from mixnet import config
+from mixnet.runtime.value.value import Spec, Value
+
+_least_bytes = config.get("MIXNET_DONATE_BYTES")
+if not config.get("MXNET_EXEC_ENABLE_INPLACE"):
+    _least_bytes = sys.maxsize
+
+
+def _count_unheld() -> int:
+    """The reference count that ``unheld`` sees for a value that only its segment references.
+
+    It is measured, because interpreters differ in how they count a loop variable.
+    """
+    slots = {Value.__new__(Value): -1}
+    leaves = list(slots)
+    for _, value in enumerate(leaves):
+        counted = sys.getrefcount(value)
+    return counted
+
+
+_REFERENCES_OF_UNHELD = _count_unheld()
+_pairings: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+
+
+def unheld(leaves: Sequence[Value]) -> list[int]:
+    """Indices of large leaves that only their segment references."""
+    indices = []
+    for i, value in enumerate(leaves):
+        if (
+            value.spec.nbytes >= _least_bytes
+            and not value.shared
+            and sys.getrefcount(value) <= _REFERENCES_OF_UNHELD
+        ):
+            indices.append(i)
+    return indices
+
+
+def reused(
+    leaves: Sequence[Value],
+    program: tuple[Any, ...],
+    slots: tuple[int, ...],
+    candidates: Sequence[int],
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The slots in a new order, and the leaves among ``candidates`` whose buffers they reuse.
+
+    The order matters: XLA assigns the first buffer to the first matching output.
+    """
+    if not candidates:
+        return slots, ()
+    # Another value, or another library, may hold the same buffer.
+    free = tuple(i for i in candidates if sys.getrefcount(leaves[i].array) <= 2)
+    if not free:
+        return slots, ()
+    key = (program, slots, free)
+    pairing = _pairings.get(key)
+    if pairing is None:
+        pairing = _pairings[key] = pair(program, slots, {i: leaves[i].spec for i in free})
+    return pairing
 
 
 def pair(

@@ -30,8 +30,7 @@ from mixnet.runtime.compile.options import (
     quick_options,
 )
 from mixnet.runtime.devices.host_memory import keep_freed_memory, return_freed_memory
-from mixnet.runtime.interpret import interpreter as interpret
-from mixnet.runtime.interpret import patience
+from mixnet.runtime.interpret import patience, runner
 from mixnet.runtime.interpret.interpreter import Interpreter
 from mixnet.runtime.programs import first_sight, prepared
 from mixnet.runtime.programs.decision import Decision, decided
@@ -390,7 +389,7 @@ def forget_older_half() -> None:
         _programs.pop(key, None)
     _preparations.clear()
     first_sight.clear()
-    interpret.clear()
+    runner.clear()
 
 
 forgetters.append(forget_older_half)

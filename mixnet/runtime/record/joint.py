@@ -38,6 +38,7 @@ from mixnet.runtime.devices.collective import (
     exchange_variables,
     last_exchange,
 )
+from mixnet.runtime.programs.donation import reused, unheld
 from mixnet.runtime.programs.executable_cache import Source, graph_of, joint_programs
 from mixnet.runtime.record.record import open_segment, record
 from mixnet.runtime.record.segment import Segment
@@ -314,16 +315,16 @@ class JointStep:
         reads: list[Var] = []
         for segment in segments:
             reads += segment.close_jointly(f"step over {self.team.size} devices")
-        slots = tuple(sorted(set().union(*[segment._alive() for segment in segments])))
-        unheld = set.intersection(*[set(segment._unheld()) for segment in segments])
+        slots = tuple(sorted(set().union(*[segment.alive() for segment in segments])))
+        candidates = set.intersection(*[set(unheld(segment.leaves)) for segment in segments])
         self.team.start(
-            partial(self._run, slots, sorted(unheld)),
+            partial(self._run, slots, sorted(candidates)),
             list(dict.fromkeys(reads)),
             [segment.var for segment in segments if segment.var is not None],
             segments[0].var.name if segments[0].var is not None else "",
         )
 
-    def _run(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
+    def _run(self, slots: tuple[int, ...], candidates: Sequence[int]) -> None:
         segments = self.segments
         try:
             try:
@@ -332,9 +333,11 @@ class JointStep:
             except Exception as error:
                 self.team.fail(error)
                 raise
-            unheld = unheld if self.team.donates else ()
+            candidates = candidates if self.team.donates else ()
             # One program for all: it donates only what every segment would, in the same places.
-            orders = {segment._donated(segment.program, slots, unheld) for segment in segments}
+            orders = {
+                reused(segment.leaves, segment.program, slots, candidates) for segment in segments
+            }
             slots, donated = orders.pop() if len(orders) == 1 else (slots, ())
             rows = [[leaf.array for leaf in segment.leaves] for segment in segments]
             for segment in segments:
@@ -345,7 +348,7 @@ class JointStep:
                 segment.fill(slots, results)
         except Exception as error:
             for segment in segments:
-                segment._fall_back(error)
+                segment.fall_back(error)
             raise
         finally:
             for segment in segments:

@@ -21,7 +21,6 @@ makes it safe against interrupts and against other threads:
 
 from __future__ import annotations
 
-import sys
 import weakref
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -34,11 +33,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet import config
-from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.engine.current import current
-from mixnet.engine.engine import Engine, is_reported
+from mixnet.engine.engine import Engine
 from mixnet.engine.task import Task
 from mixnet.engine.timeline import timeline
 from mixnet.engine.variable import Var
@@ -51,8 +48,9 @@ from mixnet.runtime.devices.host_value import HostValue, content
 from mixnet.runtime.devices.in_flight import in_flight
 from mixnet.runtime.interpret.interpreter import Interpreter
 from mixnet.runtime.programs.brief import BRIEF, LONG, is_brief, note_seconds
-from mixnet.runtime.programs.donation import pair
+from mixnet.runtime.programs.donation import reused, unheld
 from mixnet.runtime.programs.executable_cache import executable, how_it_runs
+from mixnet.runtime.record.failed import Failed, error_of, restored
 from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.memory import explained_shortage, logs, note_results
 from mixnet.runtime.value.state import state
@@ -60,50 +58,6 @@ from mixnet.runtime.value.value import Value, check_pending
 
 if TYPE_CHECKING:
     from mixnet.runtime.value.call import Call
-
-
-class Failed:
-    """Replaces the segment of a value that could not be computed.
-
-    Args:
-        error: the reason.
-        value: the failed value; its segment is this object from now on.
-        before: the previous value of its holder, if known. A failed update loses nothing: once the error
-            has been reported, the holder has its previous value again.
-    """
-
-    __slots__ = ("before", "value", "var")
-    finished = True
-
-    def __init__(self, error: BaseException, value: Value, before: Value | None):
-        self.var = Var("failed")
-        self.var.error = error
-        self.value = weakref.ref(value)
-        self.before = before
-        value.segment = self
-
-    def finish(self, reason: str, wait: bool = True) -> None:
-        """Restore the previous value, if the error has been reported; otherwise raise it, if this waits."""
-        value, before = self.value(), self.before
-        if is_reported(self.var.error) and before is not None and before.array is not None:
-            if value is not None:
-                value.var, value.array = before.var, before.array
-                value.segment = None
-        elif wait:
-            current.engine.wait_for_var(self.var)
-
-    def alias(self, value: Value) -> Value:
-        """Create another value that failed for the same reason."""
-        other = Value(value.spec, None)
-        assert self.var.error is not None
-        Failed(self.var.error, other, self.before)
-        return other
-
-    def replaces(self, pairs: Iterable[tuple[Value, Value]]) -> None:
-        """Record the previous value of its holder: pairs of this value and that one."""
-        for _, old in pairs:
-            if self.before is None:
-                self.before = old
 
 
 MOST_AHEAD = 4
@@ -345,7 +299,7 @@ class Segment:
             self.var = Var(self._name())
             # Determined now: when the task runs, the live outputs would depend on timing, and the same
             # loop would compile different programs.
-            work = partial(self._run, self._alive(), self._unheld())
+            work = partial(self._run, self.alive(), unheld(self.leaves))
             reads = self._reads()
             # Python code of the user may have to wait for its turn, so it is never brief.
             self.brief = not self.alone and is_brief(self.program)
@@ -386,12 +340,8 @@ class Segment:
             BaseException: the error of a failed leaf.
         """
         for leaf in self.leaves:
-            if leaf.array is None and isinstance(leaf.segment, Failed):
-                leaf.segment.finish("what was before", wait=False)
-            if leaf.array is None:
-                source = leaf.segment
-                error = source.var.error if source is not None else None
-                raise error or MXNetError("The value of an input was lost.")
+            if leaf.array is None and not restored(leaf):
+                raise error_of(leaf)
 
     def _close(self) -> None:
         """Close the segment: later operations go to another one."""
@@ -445,7 +395,7 @@ class Segment:
                 reads.append(value.var)
         return reads
 
-    def _alive(self) -> tuple[int, ...]:
+    def alive(self) -> tuple[int, ...]:
         """Slots of the outputs that are still referenced; the others are dropped."""
         slots, references = [], []
         for reference in self.references:
@@ -456,16 +406,16 @@ class Segment:
         self.references = references
         return tuple(sorted({*slots}))
 
-    def _run(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
+    def _run(self, slots: tuple[int, ...], candidates: Sequence[int]) -> None:
         """Compute the live outputs; after an interrupt, finish the rest.
 
         Giving up would lose weights whose buffers were donated to the program.
         """
         try:
             if slots and self.program:
-                self._run_program(slots, unheld)
+                self._run_program(slots, candidates)
         except Exception as error:
-            self._fall_back(error)
+            self.fall_back(error)
             self._clear()
             raise
         self._clear()
@@ -474,14 +424,14 @@ class Segment:
         self.program, self.scalars, self.leaves, self.sources = (), [], [], {}
         self.references, self.before, self.arrays, self.results = [], {}, None, []
 
-    def _run_program(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
+    def _run_program(self, slots: tuple[int, ...], candidates: Sequence[int]) -> None:
         """Run the program and set the arrays of live outputs."""
         if self.arrays is None:
             if self._has_failed_leaves():
                 slots = self._give_up_failed(slots)
                 self.arrays = slots, (), [value.array for value in self.leaves]
             else:
-                slots, donated = self._donated(self.program, slots, unheld)
+                slots, donated = reused(self.leaves, self.program, slots, candidates)
                 self.arrays = slots, donated, [content(value) for value in self.leaves]
         slots, donated, arrays = self.arrays
         if not slots:
@@ -506,11 +456,9 @@ class Segment:
     def _has_failed_leaves(self) -> bool:
         """Whether a leaf has no array, not even a previous one."""
         failed = False
-        for leaf in self.leaves:
-            if content(leaf) is None:
-                if isinstance(leaf.segment, Failed):
-                    leaf.segment.finish("what was before", wait=False)
-                failed = failed or leaf.array is None
+        for leaf in self.leaves:  # each of them gets its previous array back, so no early return
+            if content(leaf) is None and not restored(leaf):
+                failed = True
         return failed
 
     def fill(self, slots: Sequence[int], results: Sequence[Any]) -> None:
@@ -562,9 +510,7 @@ class Segment:
         failed_leaves: dict[int, Value] = {}
         for i, value in enumerate(self.leaves):
             if value.array is None:
-                source = value.segment
-                error = source.var.error if source is not None else None
-                errors[-1 - i] = error or MXNetError("The value of an input was lost.")
+                errors[-1 - i] = error_of(value)
                 failed_leaves[-1 - i] = value
                 spec = value.spec  # a placeholder; no remaining output depends on it
                 with jax.enable_x64(True), jax.default_device(spec.context.device):
@@ -604,7 +550,7 @@ class Segment:
             slot = self.before[slot]
         return slot
 
-    def _fall_back(self, error: Exception) -> None:
+    def fall_back(self, error: Exception) -> None:
         """After a failure of the program: restore the previous values."""
         with self.lock:
             failed = range(sum(len(call.outputs) for call, *_ in self.program))
@@ -616,38 +562,6 @@ class Segment:
                     Failed(error, output, before)
             self.references = []
 
-    def _unheld(self) -> list[int]:
-        """Indices of leaves that only this segment references."""
-        unheld = []
-        for i, value in enumerate(self.leaves):
-            if (
-                value.spec.nbytes >= _donate_bytes
-                and not value.shared
-                and sys.getrefcount(value) <= _REFERENCES_OF_UNHELD
-            ):
-                unheld.append(i)
-        return unheld
-
-    def _donated(
-        self, program: tuple[Any, ...], slots: tuple[int, ...], unheld: Sequence[int]
-    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The slots in a new order, and the leaves of ``unheld`` whose buffers they reuse.
-
-        The order matters: XLA assigns the first buffer to the first matching output.
-        """
-        # Another value, or another library, may hold the same buffer.
-        if not unheld:
-            return slots, ()
-        free = tuple(i for i in unheld if sys.getrefcount(self.leaves[i].array) <= 2)
-        if not free:
-            return slots, ()
-        key = (program, slots, free)
-        pairing = _pairings.get(key)
-        if pairing is None:
-            specs = {i: self.leaves[i].spec for i in free}
-            pairing = _pairings[key] = pair(program, slots, specs)
-        return pairing
-
     def pending_graph(self, slots: tuple[int, ...]) -> tuple[Graph, list[Value]]:
         """The operations recorded so far as a graph with these heads, and the leaves, its inputs."""
         with self.lock:
@@ -658,7 +572,7 @@ class Segment:
     def graph(self, slots: tuple[int, ...] | None = None) -> Graph:
         """The operations that ``read_entries`` has read as a graph, with the live outputs as heads."""
         if slots is None:
-            slots = self._alive()
+            slots = self.alive()
         leaves = [Node(None, name=f"leaf{i}") for i in range(len(self.leaves))]
         entries: list[Entry] = []
         scalars = 0
@@ -676,24 +590,3 @@ class Segment:
                 node.source = source
             entries += [Entry(node, k) for k in range(len(call.outputs))]
         return Graph(tuple(entries[s] for s in slots), tuple(leaves))
-
-
-_donate_bytes = config.get("MIXNET_DONATE_BYTES")
-if not config.get("MXNET_EXEC_ENABLE_INPLACE"):
-    _donate_bytes = sys.maxsize
-
-
-def _count_unheld() -> int:
-    """The reference count that ``Segment._donated`` sees for a value that only its segment references.
-
-    It is measured, because interpreters differ in how they count a loop variable.
-    """
-    slots = {Value.__new__(Value): -1}
-    leaves = list(slots)
-    for _, value in enumerate(leaves):
-        counted = sys.getrefcount(value)
-    return counted
-
-
-_pairings: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
-_REFERENCES_OF_UNHELD = _count_unheld()

@@ -17,7 +17,7 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.process.source import known_as
-from mixnet.runtime.interpret.interpreter import runner_of
+from mixnet.runtime.interpret.runner import runner_of
 from mixnet.stages.graph_data import specs_of
 from mixnet.widgets.graph.rows import Pictured
 from mixnet.widgets.look.numbers import numbers

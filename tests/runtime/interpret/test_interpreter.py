@@ -17,7 +17,7 @@ from mixnet import autograd, gluon, nd
 from mixnet.ops.registry import find
 from mixnet.ops.tracing import traced
 from mixnet.runtime.compile import background
-from mixnet.runtime.interpret import interpreter, on_numpy, patience
+from mixnet.runtime.interpret import interpreter, on_numpy, patience, runner
 from mixnet.runtime.interpret.on_numpy import pieces
 from mixnet.runtime.interpret.on_numpy.work import Cost
 from mixnet.runtime.programs import executable_cache
@@ -323,9 +323,9 @@ def test_operations_that_are_fused_cost_the_compiler_little() -> None:
     """So a chain of them is compiled after some hundred runs, and a chain of products after many more."""
     context = mx.cpu().compute
     known = (((4, 4), np.dtype("float32")),) * 2
-    add = interpreter.runner_of(find("elemwise_add"), (), known, 0, context).cost
+    add = runner.runner_of(find("elemwise_add"), (), known, 0, context).cost
     statics, _ = find("dot").bind({})
-    product = interpreter.runner_of(find("dot"), statics, known, 0, context).cost
+    product = runner.runner_of(find("dot"), statics, known, 0, context).cost
     assert add.compiling < product.compiling / 2
     assert 0 < add.saving <= add.work
 
@@ -334,7 +334,7 @@ def test_a_convolution_costs_the_compiler_more_than_a_hundred_times_its_run() ->
     """And a compiled one saves less than half of its run, since both use the same kind of kernels."""
     statics, _ = find("Convolution").bind({"kernel": (3, 3), "num_filter": 64, "no_bias": True})
     shapes = (((8, 64, 28, 28), np.dtype("float32")), ((64, 64, 3, 3), np.dtype("float32")))
-    cost = interpreter.runner_of(find("Convolution"), statics, shapes, 0, mx.cpu().compute).cost
+    cost = runner.runner_of(find("Convolution"), statics, shapes, 0, mx.cpu().compute).cost
     product = 2 * 8 * 28 * 28 * 64 * 64 * 9
     assert product / 2e11 < cost.work < product / 1e10
     assert cost.compiling > 0.05
@@ -354,16 +354,16 @@ def test_the_estimate_of_a_loop_runs_its_body_each_round_and_compiles_it_once() 
 
 def test_large_arrays_are_updated_a_piece_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The results are those of whole arrays, the last piece included."""
-    monkeypatch.setattr(interpreter, "PIECE", 64)
+    monkeypatch.setattr(runner, "PIECE", 64)
     monkeypatch.setattr(pieces, "PIECE", 64)
-    interpreter.clear()
+    runner.clear()
     rng = np.random.default_rng(0)
     weight, gradient = (rng.random((13, 17), np.float32) for _ in range(2))
     array = mx.nd.array(weight)
     mx.nd.sgd_update(array, mx.nd.array(gradient), lr=0.5, wd=0.25, out=array)
     expected = weight - np.float32(0.5) * (gradient + np.float32(0.25) * weight)
     np.testing.assert_array_equal(array.asnumpy(), expected)
-    interpreter.clear()
+    runner.clear()
 
 
 def test_drawing_weights_traces_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

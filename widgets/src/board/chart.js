@@ -3,9 +3,9 @@ import { addTo } from "../core/maps.js";
 
 // Curves that are drawn together, in the order in which they came: [group, [curve, ...]].
 export function grouped(series) {
-  const found = new Map();
-  for (const each of series) addTo(found, each.group, each);
-  return [...found];
+  const groups = new Map();
+  for (const each of series) addTo(groups, each.group, each);
+  return [...groups];
 }
 
 // What is drawn of a curve: all of it with its extremes, or the newest values alone.
@@ -37,9 +37,9 @@ export function extent(curves, log = false, fromZero = false) {
 
 // Ticks of a logarithmic axis: powers of ten, or the ends where there is less than one between them.
 export function decades(low, high) {
-  const found = [];
-  for (let k = Math.ceil(Math.log10(low) - 1e-9); k <= Math.log10(high) + 1e-9; k += 1) found.push(10 ** k);
-  return found.length > 1 ? found : low === high ? [low] : [low, high];
+  const powers = [];
+  for (let k = Math.ceil(Math.log10(low) - 1e-9); k <= Math.log10(high) + 1e-9; k += 1) powers.push(10 ** k);
+  return powers.length > 1 ? powers : low === high ? [low] : [low, high];
 }
 
 // Functions from step and value to pixels of a box.
@@ -55,16 +55,16 @@ export function scales({ first, last, low, high }, { x, y, width, height }, log 
 
 // Runs of points without a gap, as [[px, py], ...] each: null and, on a logarithmic axis, what is not positive, breaks.
 export function pieces(curve, values, { px, py }, log = false) {
-  const found = [];
+  const runs = [];
   let piece = null;
   values.forEach((value, k) => {
     if (!known(value) || (log && value <= 0)) piece = null;
     else {
-      if (!piece) found.push((piece = []));
+      if (!piece) runs.push((piece = []));
       piece.push([px(curve.step[k]), py(value)]);
     }
   });
-  return found;
+  return runs;
 }
 
 // The number of the point whose step is nearest to `step`; -1 if there is none. Steps ascend.

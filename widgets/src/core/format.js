@@ -73,9 +73,9 @@ export function ticks(low, high, most = 5) {
   if (!(span > 0)) return [low];
   const ten = 10 ** Math.floor(Math.log10(span / most));
   const step = ten * [1, 2, 5, 10, 20].find((factor) => span / (ten * factor) <= most);
-  const found = [];
-  for (let k = Math.ceil(low / step - 1e-9); k <= high / step + 1e-9; k += 1) found.push(k * step);
-  return found;
+  const marks = [];
+  for (let k = Math.ceil(low / step - 1e-9); k <= high / step + 1e-9; k += 1) marks.push(k * step);
+  return marks;
 }
 
 // The same for seconds: from a second on, steps that are round on a clock.

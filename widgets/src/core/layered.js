@@ -112,15 +112,15 @@ function order(net) {
   for (let i = 0; i < size; i++) last = Math.max(last, level[i]);
   const rows = Array.from({ length: last + 1 }, () => []);
   // First order: depth first from above, so that what belongs together starts together.
-  const seen = new Uint8Array(size), stack = [];
+  const visited = new Uint8Array(size), stack = [];
   const start = [...Array(size).keys()].sort((a, b) => level[a] - level[b] || a - b);
   for (const i of start) {
-    if (seen[i]) continue;
+    if (visited[i]) continue;
     stack.push(i);
     while (stack.length) {
       const at = stack.pop();
-      if (seen[at]) continue;
-      seen[at] = 1;
+      if (visited[at]) continue;
+      visited[at] = 1;
       rows[level[at]].push(at);
       for (let k = down[at].length - 1; k >= 0; k--) stack.push(links[down[at][k]][1]);
     }

@@ -68,7 +68,7 @@ export function compound({ items, roots, edges }) {
     return port;
   }
   // Inner blocks first: their sizes and the places of their ports are what the outer level needs.
-  const laid = new Map(), size = items.map(({ w, h }) => ({ w, h }));
+  const drawings = new Map(), size = items.map(({ w, h }) => ({ w, h }));
   for (const block of [...down].reverse()) if (items[block].children) place(block, items[block].children);
   const whole = place(-1, roots);
   function place(block, children) {
@@ -79,31 +79,31 @@ export function compound({ items, roots, edges }) {
     const at = (item) => (item < 0 ? first + ~item : index.get(item));
     const local = here.edges.map(({ from, to, fromPort, toPort, key, numbers }) => ({
       from: at(from), to: at(to), key, weight: edges[numbers[0]].weight,
-      fx: fromPort === null ? undefined : laid.get(from).portX[fromPort],
-      tx: toPort === null ? undefined : laid.get(to).portX[toPort],
+      fx: fromPort === null ? undefined : drawings.get(from).portX[fromPort],
+      tx: toPort === null ? undefined : drawings.get(to).portX[toPort],
     }));
-    const made = layered({
+    const drawing = layered({
       boxes, edges: local, header: block < 0 ? 0 : HEADER,
       top: here.top.map((i) => first + i), bottom: here.bottom.map((i) => first + i),
     });
     const portX = [];
-    for (let i = 0; i < here.ports.size; i++) portX.push(made.x[first + i] + 1);
-    laid.set(block, { made, children, here, portX });
+    for (let i = 0; i < here.ports.size; i++) portX.push(drawing.x[first + i] + 1);
+    drawings.set(block, { drawing, children, here, portX });
     const least = items[block]?.w ?? 0; // a title is to be read
-    if (block >= 0) size[block] = { w: Math.max(made.width, least), h: made.height };
-    return made;
+    if (block >= 0) size[block] = { w: Math.max(drawing.width, least), h: drawing.height };
+    return drawing;
   }
   const boxes = items.map(() => null), pieces = [];
   const stack = [[-1, 0, 0]];
   while (stack.length) {
     const [block, x, y] = stack.pop();
-    const { made, children, here } = laid.get(block);
+    const { drawing, children, here } = drawings.get(block);
     children.forEach((child, i) => {
-      boxes[child] = { x: x + made.x[i], y: y + made.y[i], ...size[child], depth: depth[child] };
+      boxes[child] = { x: x + drawing.x[i], y: y + drawing.y[i], ...size[child], depth: depth[child] };
       if (items[child].children) stack.push([child, boxes[child].x, boxes[child].y]);
     });
     here.edges.forEach((piece, i) => {
-      const points = made.paths[i];
+      const points = drawing.paths[i];
       for (let k = 0; k < points.length; k += 2) (points[k] += x), (points[k + 1] += y);
       pieces.push({ points, edges: piece.numbers, ends: piece.ends });
     });
@@ -119,9 +119,9 @@ function join(here, piece, number, arrows) {
   const known = here.known.get(name);
   if (known) known.numbers.push(number);
   else {
-    const made = { ...piece, numbers: [number], ends: arrows };
-    here.known.set(name, made);
-    here.edges.push(made);
+    const joined = { ...piece, numbers: [number], ends: arrows };
+    here.known.set(name, joined);
+    here.edges.push(joined);
   }
 }
 

@@ -27,12 +27,12 @@ export function settle(place, render) {
   const hosts = [];
   settlers.set(place, (element) => {
     if (hosts.some(({ host }) => host.parentElement === element)) return;
-    let found = hosts.find(({ host }) => !host.isConnected);
-    if (!found) hosts.push((found = hosted()));
-    found.picture = element.querySelector("figure img")?.src ?? found.picture;
-    found.close ??= render(found.host, () => found.picture);
-    element.replaceChildren(found.host);
-    found.focus();
+    let entry = hosts.find(({ host }) => !host.isConnected);
+    if (!entry) hosts.push((entry = hosted()));
+    entry.picture = element.querySelector("figure img")?.src ?? entry.picture;
+    entry.close ??= render(entry.host, () => entry.picture);
+    element.replaceChildren(entry.host);
+    entry.focus();
   });
   look(document.documentElement);
   return () => {

@@ -74,8 +74,8 @@ export function view(name, start) {
           bar.append(h("span", { class: "mx-right mx-field" }, saves, button("?", "keys of this view", () => help.showModal())));
         },
       };
-      const draw = start(ctx), update = (what) => keepingFocus(root, () => draw(what));
-      const changed = (what) => () => update(what);
+      const draw = start(ctx), update = (cause) => keepingFocus(root, () => draw(cause));
+      const changed = (cause) => () => update(cause);
       const handlers = { payload: changed("payload"), state: changed("state") };
       for (const key of Object.keys(handlers)) model.on(`change:${key}`, handlers[key]);
       const failed = (content) => content?.failed && ctx.say(`✗ ${content.failed}`); // what ctx.send asked for

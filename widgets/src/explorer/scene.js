@@ -72,10 +72,10 @@ function convolutionWords(input, weights, row, column, options, out) {
 }
 
 function poolingWords(cell, row, column, options) {
-  const seen = cell.cells.map((each) => [each.inside ? `[${each.y}, ${each.x}]` : each.beyond ? "beyond the padding" : "padding", each.inside ? digits(each.value) : options.type === "avg" && options.includePad && !each.beyond ? "0" : "not counted", each === cell.best ? "largest" : ""]);
+  const rows = cell.cells.map((each) => [each.inside ? `[${each.y}, ${each.x}]` : each.beyond ? "beyond the padding" : "padding", each.inside ? digits(each.value) : options.type === "avg" && options.includePad && !each.beyond ? "0" : "not counted", each === cell.best ? "largest" : ""]);
   const total = cell.cells.reduce((a, each) => a + (each.inside ? each.value : 0), 0);
   const text = options.type === "max" ? (cell.best ? `largest = ${digits(cell.value)}` : "nothing but padding") : cell.count ? `${digits(total)} / ${cell.count} = ${digits(cell.value)}` : "nothing counts: 0";
-  return { head: `result[${row}, ${column}] is the ${options.type === "max" ? "largest" : "mean"} of its window`, header: ["input", "value", "which"], rows: seen, total: text };
+  return { head: `result[${row}, ${column}] is the ${options.type === "max" ? "largest" : "mean"} of its window`, header: ["input", "value", "which"], rows, total: text };
 }
 
 function attentionScene(payload, state) {

@@ -7,12 +7,12 @@ export function limits(payload, state) {
   }
   const extent = Math.min(payload.input[0].length, payload.input[0][0].length);
   const fixed = payload.weight ? payload.weight[0][0].length : 0;
-  const found = { kernel: fixed ? [fixed, fixed] : [1, Math.min(7, extent)], stride: [1, 4], pad: [0, 3] };
-  if (payload.operator === "pooling") return { ...found, pad: [0, Math.min(3, state.kernel - 1)] };
+  const ranges = { kernel: fixed ? [fixed, fixed] : [1, Math.min(7, extent)], stride: [1, 4], pad: [0, 3] };
+  if (payload.operator === "pooling") return { ...ranges, pad: [0, Math.min(3, state.kernel - 1)] };
   const room = extent + 2 * state.pad - 1;
-  found.dilate = [1, Math.max(1, Math.min(3, Math.floor(room / Math.max(state.kernel - 1, 1))))];
-  found.channels = [1, fixed ? Math.min(payload.input.length, payload.weight[0].length) : payload.input.length];
-  return found;
+  ranges.dilate = [1, Math.max(1, Math.min(3, Math.floor(room / Math.max(state.kernel - 1, 1))))];
+  ranges.channels = [1, fixed ? Math.min(payload.input.length, payload.weight[0].length) : payload.input.length];
+  return ranges;
 }
 
 // A state that holds: each slider within its limits, heads a divisor of the size.

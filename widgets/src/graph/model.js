@@ -53,8 +53,8 @@ export function label(g, i) {
   const block = g.p.nodes.block[i], name = g.names[i];
   const prefixes = [block < 0 ? "" : g.p.strings[g.p.blocks.prefix[block]], g.p.prefix];
   const own = name.replace(/_fwd$/, ""); // what a block computes alone is called as the block is
-  const found = prefixes.find((prefix) => prefix && own.startsWith(prefix) && own.length > prefix.length) ?? "";
-  return own.slice(found.length).replace(/^.*\/|^_+(?=.)/g, "") || name;
+  const beginning = prefixes.find((prefix) => prefix && own.startsWith(prefix) && own.length > prefix.length) ?? "";
+  return own.slice(beginning.length).replace(/^.*\/|^_+(?=.)/g, "") || name;
 }
 
 // Blocks that are open: the reader's, at first those of the payload.
@@ -64,15 +64,15 @@ export function openBlocks(g, state) {
 
 // Blocks around a node, or around the block ~item, innermost first.
 export function above(g, item) {
-  const found = [];
-  for (let b = item < 0 ? g.parents[~item] : g.p.nodes.block[item]; b >= 0; b = g.parents[b]) found.push(b);
-  return found;
+  const blocks = [];
+  for (let b = item < 0 ? g.parents[~item] : g.p.nodes.block[item]; b >= 0; b = g.parents[b]) blocks.push(b);
+  return blocks;
 }
 
 // Items in sight: nodes as their numbers, blocks as ~number.
 export function visible(g, open, parameters) {
   const list = [], at = new Map(), children = [];
-  const seen = (i) => parameters || g.part[i] !== PARAMETER;
+  const isShown = (i) => parameters || g.part[i] !== PARAMETER;
   const add = (item, parent) => {
     at.set(item, list.length);
     if (parent !== null) children[at.get(parent)].push(list.length);
@@ -80,20 +80,20 @@ export function visible(g, open, parameters) {
     children.push(null);
     if (item < 0 && open.has(~item)) {
       children[list.length - 1] = [];
-      for (const each of sorted(g, ~item, seen)) add(each, item);
+      for (const each of sorted(g, ~item, isShown)) add(each, item);
     }
   };
   const roots = [];
-  for (const each of sorted(g, -1, seen)) {
+  for (const each of sorted(g, -1, isShown)) {
     roots.push(list.length);
     add(each, null);
   }
   // The item that stands for each node: itself, or the outermost closed block around it.
   const stands = new Int32Array(g.n).fill(-1);
   for (let i = 0; i < g.n; i++) {
-    let found = seen(i) ? i : null;
-    for (let b = g.p.nodes.block[i]; b >= 0; b = g.parents[b]) if (!open.has(b)) found = ~b;
-    if (found !== null && at.has(found)) stands[i] = at.get(found);
+    let item = isShown(i) ? i : null;
+    for (let b = g.p.nodes.block[i]; b >= 0; b = g.parents[b]) if (!open.has(b)) item = ~b;
+    if (item !== null && at.has(item)) stands[i] = at.get(item);
   }
   const edges = [], known = new Map();
   for (let i = 0; i < g.n; i++) {
@@ -101,7 +101,7 @@ export function visible(g, open, parameters) {
     if (to < 0) continue;
     g.inputs[i].forEach((j, slot) => {
       const from = stands[j];
-      if (from < 0 || from === to || !seen(j)) return;
+      if (from < 0 || from === to || !isShown(j)) return;
       // An operation that reads the same twice has two edges: x * x.
       const again = g.inputs[i].slice(0, slot).filter((other, k) => other === j && g.ports[i][k] === g.ports[i][slot]).length;
       const kind = kindOf(g, j, i), twice = list[from] === j && list[to] === i && again && kind !== "kept" ? again : "", name = `${from}/${to}/${kind}${twice}`;
@@ -116,9 +116,9 @@ export function visible(g, open, parameters) {
   return { list, at, children, roots, stands, edges };
 }
 
-function sorted(g, block, seen) {
+function sorted(g, block, isShown) {
   const first = (item) => (item < 0 ? (g.firsts ??= [])[~item] ??= Math.min(...g.whole(~item)) : item);
-  return [...g.nodes[block].filter(seen), ...g.inside[block].map((b) => ~b)].sort((a, b) => first(a) - first(b));
+  return [...g.nodes[block].filter(isShown), ...g.inside[block].map((b) => ~b)].sort((a, b) => first(a) - first(b));
 }
 
 // forward; gradient: between gradients, it flows up; kept: what a gradient reads of forward; weight.
@@ -220,21 +220,21 @@ export function arrange(g, open, parameters, overlay) {
     if (item >= 0 && g.op(item) === null && g.part[item] === PARAMETER) return { w: Math.max(60, columns(title) * 6 + 16), h: 20 };
     return { w: Math.max(84, 7.7 * columns(title) + 18, 6.4 * (columns(second) + (faces[i].backward ? 4 : 0)) + (item >= 0 && g.op(item) === null ? 32 : 20)), h: 36 };
   });
-  const made = compound({ items, roots: sight.roots, edges: sight.edges });
-  return { ...sight, ...made, faces };
+  const drawing = compound({ items, roots: sight.roots, edges: sight.edges });
+  return { ...sight, ...drawing, faces };
 }
 
 // Nodes that match all words: in name, operator, attributes or line; a block matches by its label.
 export function search(g, text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (!words.length) return [];
-  const found = [];
+  const numbers = [];
   for (let i = 0; i < g.n; i++) {
     const lines = g.p.strings[g.p.nodes.attributes[i]];
     const hay = `${g.names[i]} ${g.p.labels?.[i] ?? ""} ${g.op(i) ?? PARTS[g.part[i]]} ${lines} ${shapeOf(g, i)}`.toLowerCase();
-    if (words.every((word) => hay.includes(word))) found.push(i);
+    if (words.every((word) => hay.includes(word))) numbers.push(i);
   }
-  return found;
+  return numbers;
 }
 
 // Edges on the way from inputs to an item and from there to outputs, along edges of its own kind.
@@ -248,15 +248,15 @@ export function onPath(sight, g, item) {
     addTo(outs, edge.from, e);
   });
   for (const [map, end] of [[ins, "from"], [outs, "to"]]) {
-    const stack = [start], seen = new Set(stack);
+    const stack = [start], visited = new Set(stack);
     while (stack.length) {
       const at = stack.pop();
       for (const e of map.get(at) ?? []) {
         const edge = sight.edges[e];
         if (at === start ? false : !follows(edge)) continue;
         edges.add(e);
-        if (!seen.has(edge[end]) && follows(edge)) {
-          seen.add(edge[end]);
+        if (!visited.has(edge[end]) && follows(edge)) {
+          visited.add(edge[end]);
           stack.push(edge[end]);
         }
       }

@@ -80,9 +80,9 @@ export function paint(g, { ctx, sight, colours, shade, bands, selected, path, ma
   const first = bands.strip(area.y), last = bands.strip(area.y + area.h);
   const detail = k > 0.28, far = k < 0.12;
   const once = (lists) => {
-    const seen = new Set();
-    for (let s = first; s <= last; s++) for (const i of lists[s]) seen.add(i);
-    return seen;
+    const numbers = new Set();
+    for (let s = first; s <= last; s++) for (const i of lists[s]) numbers.add(i);
+    return numbers;
   };
   const boxes = [...once(bands.boxes)].filter((i) => {
     const b = sight.boxes[i];
@@ -161,12 +161,12 @@ export function paint(g, { ctx, sight, colours, shade, bands, selected, path, ma
     }
   }
   for (const i of closed) {
-    const f = sight.faces[i], gone = g.p.facts.change?.[sight.list[i]] === 2;
-    if (!f.error && !gone && !matches?.has(i)) continue;
+    const f = sight.faces[i], isRemoved = g.p.facts.change?.[sight.list[i]] === 2;
+    if (!f.error && !isRemoved && !matches?.has(i)) continue;
     const b = sight.boxes[i];
     ctx.strokeStyle = f.error ? colours.hot : matches?.has(i) ? colours.focus : colours.k[4];
     ctx.lineWidth = Math.max(2.4, 1.5 / k);
-    ctx.setLineDash?.(gone ? [5, 4] : []);
+    ctx.setLineDash?.(isRemoved ? [5, 4] : []);
     ctx.strokeRect(b.x, b.y, b.w, b.h);
     ctx.setLineDash?.([]);
   }

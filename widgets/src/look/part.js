@@ -4,13 +4,13 @@ import { plainModel } from "../core/model.js";
 // part(view, el, payload, state, chose): chose(before, after) is called when the reader chooses something in it.
 export function part(view, el, payload, state, chose) {
   const data = { payload, state };
-  let told = state;
+  let reported = state;
   const model = {
     ...plainModel(data),
     save_changes() {
-      const before = told;
-      told = data.state;
-      chose(before, told);
+      const before = reported;
+      reported = data.state;
+      chose(before, reported);
     },
   };
   const close = view.render({ model, el, isStatic: true });
@@ -27,8 +27,8 @@ export function part(view, el, payload, state, chose) {
     follow(patch) {
       const changed = Object.keys(patch).some((key) => JSON.stringify(patch[key]) !== JSON.stringify(data.state[key]));
       if (!changed) return;
-      told = { ...data.state, ...patch };
-      model.set("state", told);
+      reported = { ...data.state, ...patch };
+      model.set("state", reported);
     },
   };
 }

@@ -35,11 +35,11 @@ export function playground(ctx) {
     const p = ctx.payload.play;
     element.hidden = !p;
     if (!p) return;
-    const changed = Object.entries(p.changes).map(([name, what]) => `${name} is ${what}`);
-    const told = [howMany(p.steps, "step"), p.losses.length && `loss ${number(p.losses.at(-1))}`, ...changed, p.said].filter(Boolean).join(" · ");
+    const changed = Object.entries(p.changes).map(([name, change]) => `${name} is ${change}`);
+    const summary = [howMany(p.steps, "step"), p.losses.length && `loss ${number(p.losses.at(-1))}`, ...changed, p.said].filter(Boolean).join(" · ");
     element.replaceChildren(
       ...(ctx.isStatic ? [h("span", null, `learning rate ${digits(p.rate)}`)] : controls(p)).filter(Boolean),
-      p.losses.length > 1 ? h("span", { class: "mx-loss" }, "loss ", curve(p.losses)) : "", h("output", null, told), p.first ? h("b", { class: "mx-error" }, `✗ not finite, first in ${p.first}`) : "",
+      p.losses.length > 1 ? h("span", { class: "mx-loss" }, "loss ", curve(p.losses)) : "", h("output", null, summary), p.first ? h("b", { class: "mx-error" }, `✗ not finite, first in ${p.first}`) : "",
     );
   }
   return { element, update };

@@ -68,10 +68,10 @@ export function timesAndLevels(points) {
 
 // The corners of a curve between two times; what changes within a `pixel` is its lowest and highest level.
 export function stairs({ times, levels }, from, to, pixel) {
-  const found = [], count = times.length;
+  const corners = [], count = times.length;
   let level = 0, i = 0;
   while (i < count && times[i] < from) level = levels[i++];
-  found.push([from, level]);
+  corners.push([from, level]);
   while (i < count && times[i] <= to) {
     const t = times[i];
     const before = level;
@@ -82,49 +82,49 @@ export function stairs({ times, levels }, from, to, pixel) {
       if (level > high) high = level;
       i += 1;
     } while (i < count && times[i] < t + pixel);
-    found.push([t, before]);
-    if (low < before && low < level) found.push([t, low]);
-    if (high > before && high > level) found.push([t, high]);
-    found.push([t, level]);
+    corners.push([t, before]);
+    if (low < before && low < level) corners.push([t, low]);
+    if (high > before && high > level) corners.push([t, high]);
+    corners.push([t, level]);
   }
-  found.push([Math.min(to, count ? times[count - 1] : to), level]);
-  return found;
+  corners.push([Math.min(to, count ? times[count - 1] : to), level]);
+  return corners;
 }
 
 // What is needed at a time.
 export function levelAt(points, at) {
-  let found = 0;
+  let current = 0;
   for (const [time, level] of points) {
     if (time > at) break;
-    found = level;
+    current = level;
   }
-  return found;
+  return current;
 }
 
 // The array in each storage that is needed at a time, the largest storage first.
 export function aliveAt(p, at) {
-  const found = [];
+  const pairs = [];
   p.members.forEach((numbers, storage) => {
     if (!(p.first[storage] <= at && at < p.last[storage])) return;
     const there = numbers.filter((n) => p.begin[n] <= at);
-    found.push([storage, there[there.length - 1]]);
+    pairs.push([storage, there[there.length - 1]]);
   });
   const size = p.plan.size;
-  return found.sort((a, b) => size[b[0]] - size[a[0]] || a[0] - b[0]).map(([, number]) => number);
+  return pairs.sort((a, b) => size[b[0]] - size[a[0]] || a[0] - b[0]).map(([, number]) => number);
 }
 
 // The storages whose memory a storage is given next (`before`), or that are given its own (after it).
 export function coShared(p, storage, before) {
   const { offset, size } = p.plan;
   const from = offset[storage], to = from + size[storage];
-  const found = [];
+  const neighbours = [];
   size.forEach((bytes, other) => {
-    const apart = before ? p.last[other] <= p.first[storage] : p.first[other] >= p.last[storage];
-    if (other !== storage && apart && bytes && offset[other] < to && from < offset[other] + bytes) found.push(other);
+    const isAdjacent = before ? p.last[other] <= p.first[storage] : p.first[other] >= p.last[storage];
+    if (other !== storage && isAdjacent && bytes && offset[other] < to && from < offset[other] + bytes) neighbours.push(other);
   });
-  found.sort((a, b) => (before ? p.last[b] - p.last[a] : p.first[a] - p.first[b]));
+  neighbours.sort((a, b) => (before ? p.last[b] - p.last[a] : p.first[a] - p.first[b]));
   let open = [[from, to]]; // addresses whose neighbour in time is not found yet
-  return found.filter((other) => {
+  return neighbours.filter((other) => {
     const a = offset[other], b = a + size[other];
     const left = open.flatMap(([x, y]) => (b <= x || y <= a ? [[x, y]] : [[x, a], [b, y]].filter(([u, v]) => u < v)));
     const covers = left.length !== open.length || left.some(([x, y], i) => x !== open[i][0] || y !== open[i][1]);
@@ -149,8 +149,8 @@ export function sourceOf(payload, graph, number) {
 export function samePlace(from, to, number) {
   if (from === to || number === null || number === undefined) return number ?? null;
   const name = nameOf(from, number);
-  const found = to.arrays.step.findIndex((_, other) => nameOf(to, other) === name);
-  return found < 0 ? null : found;
+  const index = to.arrays.step.findIndex((_, other) => nameOf(to, other) === name);
+  return index < 0 ? null : index;
 }
 
 // Boxes in sight, the largest first, no more than `most`; `count` says how many there are in sight.

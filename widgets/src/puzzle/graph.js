@@ -74,8 +74,8 @@ export function graphBoard(ctx, game) {
   const above = (i) => neighbours(i).filter((j) => j < i), under = (i) => neighbours(i).filter((j) => j > i);
 
   function key(event, i) {
-    const apart = (j) => game.place()[j] !== game.place()[i];
-    const actions = { ArrowUp: () => above(i).filter(apart), ArrowDown: () => under(i).filter(apart) };
+    const isElsewhere = (j) => game.place()[j] !== game.place()[i];
+    const actions = { ArrowUp: () => above(i).filter(isElsewhere), ArrowDown: () => under(i).filter(isElsewhere) };
     if (!isPlain(event)) return;
     if (event.key === "Delete" || event.key === "Backspace") leave(i);
     else if (actions[event.key]) {
@@ -87,8 +87,8 @@ export function graphBoard(ctx, game) {
     event.stopPropagation();
   }
 
-  function update(found) {
-    const group = numbered(game.place()), wrong = new Set(found.conflicts.flatMap((each) => each.items));
+  function update(verdict) {
+    const group = numbered(game.place()), wrong = new Set(verdict.conflicts.flatMap((each) => each.items));
     nodes.forEach((node, i) => {
       const each = items[i], name = letter(group[i]);
       const size = each.writes.reduce((sum, value) => sum + values[value].bytes, 0);

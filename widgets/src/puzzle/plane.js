@@ -17,8 +17,8 @@ export function planeBoard(ctx, game) {
   const candidates = (place, i) => (isMemory ? rests(ctx.payload, place, i) : starts(ctx.payload, place, i));
   const along = (place, i) => (isMemory ? place[i] : place[i][1]);
   const moved = (place, i, at, thread = place[i][0]) => place.map((each, j) => (j !== i ? each : isMemory ? at : [thread, at]));
-  const said = (place, i) => (isMemory ? `${items[i].name} at ${bytes(place[i])}` : `${items[i].name} on thread ${place[i][0] + 1} at ${place[i][1]}`);
-  const put = (next, i, remember) => game.put(next, said(next, i), remember);
+  const sentence = (place, i) => (isMemory ? `${items[i].name} at ${bytes(place[i])}` : `${items[i].name} on thread ${place[i][0] + 1} at ${place[i][1]}`);
+  const put = (next, i, remember) => game.put(next, sentence(next, i), remember);
   const nearest = (list, at) => list.reduce((a, b) => (Math.abs(b - at) < Math.abs(a - at) ? b : a));
 
   const boxes = items.map((each, i) => {
@@ -70,9 +70,9 @@ export function planeBoard(ctx, game) {
     put(actions[event.key](), i);
   }
 
-  function update(found, what) {
-    const place = game.place(), wrong = new Set(found.conflicts.flatMap((each) => each.items));
-    if (found.score > most || !boxes.some((each) => each.isDragged())) most = Math.max(found.score, isMemory ? first / 2 : first, 1);
+  function update(verdict, cause) {
+    const place = game.place(), wrong = new Set(verdict.conflicts.flatMap((each) => each.items));
+    if (verdict.score > most || !boxes.some((each) => each.isDragged())) most = Math.max(verdict.score, isMemory ? first / 2 : first, 1);
     boxes.forEach((box, i) => {
       const each = items[i], at = along(place, i);
       const [x, width, y, height] = isMemory
@@ -91,9 +91,9 @@ export function planeBoard(ctx, game) {
     const percent = (share) => `${(100 * share).toFixed(2)}%`;
     if (isMemory) {
       left.replaceChildren(...ticks(0, most, 5).map((each) => h("span", { style: `top:${percent(1 - each / most)}` }, bytes(each))));
-      if (what) below.replaceChildren(...ticks(1, steps, 8).map((each) => h("span", { style: `left:${percent((each - 0.5) / steps)}` }, each === 1 ? "step 1" : String(each))));
+      if (cause) below.replaceChildren(...ticks(1, steps, 8).map((each) => h("span", { style: `left:${percent((each - 0.5) / steps)}` }, each === 1 ? "step 1" : String(each))));
     } else {
-      if (what) left.replaceChildren(...Array.from({ length: threads }, (_, i) => h("span", { style: `top:${percent((i + 0.5) / threads)}` }, `thread ${i + 1}`)));
+      if (cause) left.replaceChildren(...Array.from({ length: threads }, (_, i) => h("span", { style: `top:${percent((i + 0.5) / threads)}` }, `thread ${i + 1}`)));
       below.replaceChildren(...ticks(0, most, 8).map((each) => h("span", { style: `left:${percent(each / most)}` }, String(each))));
     }
     left.style.height = `${high}px`;

@@ -10,8 +10,8 @@ function memory({ items }, place) {
   items.forEach((a, i) => {
     for (let j = i + 1; j < items.length; j++) {
       const b = items[j], begin = Math.max(a.begin, b.begin);
-      const apart = place[i] + a.size <= place[j] || place[j] + b.size <= place[i];
-      if (begin < Math.min(a.end, b.end) && !apart) conflicts.push({ items: [i, j], text: `${a.name} and ${b.name} share bytes, and both are needed at step ${begin + 1}.` });
+      const disjoint = place[i] + a.size <= place[j] || place[j] + b.size <= place[i];
+      if (begin < Math.min(a.end, b.end) && !disjoint) conflicts.push({ items: [i, j], text: `${a.name} and ${b.name} share bytes, and both are needed at step ${begin + 1}.` });
     }
   });
   return { score: Math.max(0, ...items.map((each, i) => place[i] + each.size)), conflicts };
@@ -73,10 +73,10 @@ function fusion({ items, values }, place) {
   let score = 0;
   members.forEach((numbers, of) => {
     for (const value of new Set(numbers.flatMap((i) => items[i].reads))) {
-      const made = maker.get(value);
-      if (made !== undefined && group[made] === of) continue;
+      const source = maker.get(value);
+      if (source !== undefined && group[source] === of) continue;
       score += values[value].bytes;
-      if (made !== undefined) outside.add(value);
+      if (source !== undefined) outside.add(value);
     }
   });
   for (const value of maker.keys()) if (outside.has(value) || values[value].out) score += values[value].bytes;
@@ -86,21 +86,21 @@ function fusion({ items, values }, place) {
   const waits = new Map();
   items.forEach((each, i) => {
     for (const value of each.reads) {
-      const made = maker.get(value);
-      if (made === undefined) continue;
-      if (group[made] !== group[i]) {
-        if (!waits.has(group[made])) waits.set(group[made], new Map());
-        if (!waits.get(group[made]).has(group[i])) waits.get(group[made]).set(group[i], [made, i]);
-      } else if (items[made].kind === "reduction") {
-        conflicts.push({ items: [made, i], text: `${each.name} needs all of ${items[made].name} before it starts: one loop cannot do both.` });
+      const source = maker.get(value);
+      if (source === undefined) continue;
+      if (group[source] !== group[i]) {
+        if (!waits.has(group[source])) waits.set(group[source], new Map());
+        if (!waits.get(group[source]).has(group[i])) waits.get(group[source]).set(group[i], [source, i]);
+      } else if (items[source].kind === "reduction") {
+        conflicts.push({ items: [source, i], text: `${each.name} needs all of ${items[source].name} before it starts: one loop cannot do both.` });
       }
     }
   });
-  const seen = new Set();
+  const reported = new Set();
   members.forEach((_, start) => {
-    const ring = seen.has(start) ? [] : ringOf(waits, start);
+    const ring = reported.has(start) ? [] : ringOf(waits, start);
     if (!ring.length) return;
-    ring.forEach((each) => seen.add(each));
+    ring.forEach((each) => reported.add(each));
     const edges = ring.map((a, k) => waits.get(a).get(ring[(k + 1) % ring.length]));
     const steps = edges.map(([a, b]) => `${items[b].name} reads ${items[a].name}`).join(", ");
     conflicts.push({ items: [...new Set(edges.flat())].sort((a, b) => a - b), text: `Groups ${ring.map(letter).join(" and ")} depend on each other in a cycle: ${steps}.` });
@@ -129,22 +129,22 @@ function ringOf(waits, start) {
 
 // Where an item of a memory puzzle may rest: on the floor, on and below what it meets in time. Ascending.
 export function rests({ items }, place, i) {
-  const own = items[i], found = new Set([0]);
+  const own = items[i], places = new Set([0]);
   items.forEach((each, j) => {
     if (j === i || Math.max(each.begin, own.begin) >= Math.min(each.end, own.end)) return;
-    found.add(place[j] + each.size);
-    if (place[j] >= own.size) found.add(place[j] - own.size);
+    places.add(place[j] + each.size);
+    if (place[j] >= own.size) places.add(place[j] - own.size);
   });
-  return [...found].sort((a, b) => a - b);
+  return [...places].sort((a, b) => a - b);
 }
 
 // When a task may begin: at 0, at the ends of others, and so that it ends where others begin. Ascending.
 export function starts({ items }, place, i) {
-  const found = new Set([0]);
+  const times = new Set([0]);
   items.forEach((each, j) => {
     if (j === i) return;
-    found.add(place[j][1] + each.time);
-    if (place[j][1] >= items[i].time) found.add(place[j][1] - items[i].time);
+    times.add(place[j][1] + each.time);
+    if (place[j][1] >= items[i].time) times.add(place[j][1] - items[i].time);
   });
-  return [...found].sort((a, b) => a - b);
+  return [...times].sort((a, b) => a - b);
 }

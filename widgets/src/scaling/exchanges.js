@@ -17,19 +17,19 @@ export function merged(rows) {
   return runs.map(({ from, to, sizes }) => [from === to ? from : `${from} … ${to.split(" ").at(-1)}`, ...sizes]);
 }
 
-// asked(): {devices, servers, bytes}, as the sliders say; bytes is null where nobody moved that one.
-export function exchanges(ctx, asked) {
+// chosenSizes(): {devices, servers, bytes}, as the sliders say; bytes is null where nobody moved that one.
+export function exchanges(ctx, chosenSizes) {
   const picture = s("svg", { viewBox: "-6 0 572 282", class: "mx-sends", role: "img" });
   const head = h("div", { class: "mx-bar-like" }), words = h("p", null), table = h("div");
   const element = h("div", { class: "mx-parts" }, h("h2", null, "Who sends what to whom"), head, words, h("div", { class: "mx-sends-row" }, picture, table));
-  let kindBox = null, stepBox = null, key = "", made = [];
+  let kindBox = null, stepBox = null, key = "", sends = [];
 
   const chosen = () => ctx.state.exchange ?? {};
-  const kind = () => chosen().kind ?? (asked().servers ? "server" : ctx.payload.topology.kind);
+  const kind = () => chosen().kind ?? (chosenSizes().servers ? "server" : ctx.payload.topology.kind);
   const choose = (change) => ctx.choose({ exchange: { ...chosen(), ...change } });
 
   function scaled() {
-    const { topology } = ctx.payload, { bytes: size } = asked();
+    const { topology } = ctx.payload, { bytes: size } = chosenSizes();
     if (size === null) return topology;
     const all = topology.arrays.reduce((sum, each) => sum + each.bytes, 0), factor = size / all;
     const times = (each) => ({ ...each, bytes: Math.round(each.bytes * factor) });
@@ -45,18 +45,18 @@ export function exchanges(ctx, asked) {
   function draw() {
     element.hidden = !ctx.payload.topology;
     if (element.hidden) return;
-    const { devices } = asked(), how = kind(), servers = how === "server" ? asked().servers || ctx.payload.topology.servers || 2 : 0;
+    const { devices } = chosenSizes(), topology = kind(), servers = topology === "server" ? chosenSizes().servers || ctx.payload.topology.servers || 2 : 0;
     const fits = devices <= MOST.workers && servers <= MOST.servers;
     const of = scaled(), name = (i) => (i < devices ? `worker ${i}` : `server ${i - devices}`);
-    const now = JSON.stringify([how, devices, servers, of.buckets, of.arrays]);
+    const now = JSON.stringify([topology, devices, servers, of.buckets, of.arrays]);
     if (now !== key) {
       key = now;
-      made = fits ? transfers(how, devices, servers, of) : [];
+      sends = fits ? transfers(topology, devices, servers, of) : [];
     }
-    const steps = made.reduce((last, each) => Math.max(last, each.step + 1), 0);
+    const steps = sends.reduce((last, each) => Math.max(last, each.step + 1), 0);
     if (!kindBox) fillHead(steps);
     const step = Math.min(chosen().step ?? 0, steps), input = stepBox.querySelector("input");
-    kindBox.querySelector("select").value = how;
+    kindBox.querySelector("select").value = topology;
     input.max = steps;
     if (Number(input.value) !== step) input.value = step;
     const text = step ? `${step} of ${steps}` : "all";
@@ -64,19 +64,19 @@ export function exchanges(ctx, asked) {
     input.setAttribute("aria-valuetext", text);
     picture.replaceChildren();
     table.replaceChildren();
-    words.textContent = fits ? said(how, of, step, steps) : `Drawn for up to ${MOST.workers} devices and ${MOST.servers} servers.`;
+    words.textContent = fits ? description(topology, of, step, steps) : `Drawn for up to ${MOST.workers} devices and ${MOST.servers} servers.`;
     picture.style.display = fits ? "" : "none"; // an empty picture has no name
     if (!fits) return;
-    drawPicture(links(made, step ? step - 1 : null), places(how, devices, servers), name, devices);
-    const total = (end, i) => made.reduce((sum, each) => sum + (each[end] === i ? each.bytes : 0), 0);
+    drawPicture(links(sends, step ? step - 1 : null), places(topology, devices, servers), name, devices);
+    const total = (end, i) => sends.reduce((sum, each) => sum + (each[end] === i ? each.bytes : 0), 0);
     const rows = Array.from({ length: devices + servers }, (_, i) => [name(i), bytes(total("source", i)), bytes(total("target", i))]);
     table.append(tableOf(["node", "sends in total", "receives in total"], merged(rows)));
   }
 
-  function said(how, of, step, steps) {
+  function description(topology, of, step, steps) {
     if (!steps) return "A single device has nothing to send.";
-    const at = made.find((each) => each.step === step - 1);
-    if (how === "server") return step ? `${at.does}: ${DOES[at.does]}` : `${howMany(of.arrays.length, "array")}, pushed and pulled.`;
+    const at = sends.find((each) => each.step === step - 1);
+    if (topology === "server") return step ? `${at.does}: ${DOES[at.does]}` : `${howMany(of.arrays.length, "array")}, pushed and pulled.`;
     const count = howMany(of.buckets.length, "bucket");
     return step ? `Bucket ${at.bucket + 1} of ${of.buckets.length}, ${bytes(of.buckets[at.bucket].bytes)}: ${DOES[at.does]}.` : `${count}, ${howMany(steps, "step")} one after another.`;
   }

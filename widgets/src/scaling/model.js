@@ -2,9 +2,9 @@
 
 // How far the slowest of n exponential times is behind their mean, in units of it: H(n) - 1.
 export function behind(n) {
-  let found = 0;
-  for (let k = 2; k <= n; k += 1) found += 1 / k;
-  return found;
+  let sum = 0;
+  for (let k = 2; k <= n; k += 1) sum += 1 / k;
+  return sum;
 }
 
 // [latency, transfer] of an exchange, none of it hidden.
@@ -50,16 +50,16 @@ export function epoch(speed, n, samples, price) {
 
 // What the sliders say, over what was fitted; those that nobody moved leave the fitted value as it is.
 export function whatIf(model, sliders, moved) {
-  const found = { ...model, compression: moved.compression ?? 1, overlap: moved.overlap ?? model.overlap ?? 0 };
+  const result = { ...model, compression: moved.compression ?? 1, overlap: moved.overlap ?? model.overlap ?? 0 };
   const of = (id) => sliders.find((each) => each.id === id);
-  if (moved.batch !== undefined) found.batch = 10 ** moved.batch;
-  if (moved.bytes !== undefined) found.bytes = 10 ** moved.bytes;
-  if (moved.servers !== undefined) found.servers = moved.servers;
-  if (moved.bandwidth !== undefined) found.beta = moved.bandwidth >= of("bandwidth").max ? 0 : 10 ** -moved.bandwidth;
+  if (moved.batch !== undefined) result.batch = 10 ** moved.batch;
+  if (moved.bytes !== undefined) result.bytes = 10 ** moved.bytes;
+  if (moved.servers !== undefined) result.servers = moved.servers;
+  if (moved.bandwidth !== undefined) result.beta = moved.bandwidth >= of("bandwidth").max ? 0 : 10 ** -moved.bandwidth;
   for (const [id, key] of [["latency", "alpha"], ["jitter", "jitter"]]) {
-    if (moved[id] !== undefined) found[key] = moved[id] <= of(id).min ? 0 : 10 ** moved[id];
+    if (moved[id] !== undefined) result[key] = moved[id] <= of(id).min ? 0 : 10 ** moved[id];
   }
   // A size that was not measured counts once there is a bandwidth to send it over.
-  if (!found.bytes && found.beta) found.bytes = 10 ** of("bytes").value;
-  return found;
+  if (!result.bytes && result.beta) result.bytes = 10 ** of("bytes").value;
+  return result;
 }

@@ -6,67 +6,67 @@ export const MOST = { workers: 16, servers: 8 }; // that are drawn
 const part = (size, n, chunk) => Math.floor((size * (chunk + 1)) / n) - Math.floor((size * chunk) / n);
 
 function ring(size, n) {
-  const made = [];
+  const sends = [];
   for (let step = 0; step < 2 * (n - 1); step += 1) {
     for (let i = 0; i < n; i += 1) {
       const chunk = (((i - step) % n) + n) % n;
-      made.push({ step, source: i, target: (i + 1) % n, bytes: part(size, n, chunk), does: step < n - 1 ? "add" : "copy" });
+      sends.push({ step, source: i, target: (i + 1) % n, bytes: part(size, n, chunk), does: step < n - 1 ? "add" : "copy" });
     }
   }
-  return made;
+  return sends;
 }
 
 // The parent of worker i is worker (i - 1) / 2.
 function tree(size, n) {
-  const depth = Math.floor(Math.log2(n)), made = [];
+  const depth = Math.floor(Math.log2(n)), sends = [];
   const level = (d) => Array.from({ length: Math.max(0, Math.min(n, 2 ** (d + 1) - 1) - (2 ** d - 1)) }, (_, i) => 2 ** d - 1 + i);
-  for (let step = 0; step < depth; step += 1) for (const i of level(depth - step)) made.push({ step, source: i, target: (i - 1) >> 1, bytes: size, does: "add" });
-  for (let step = 0; step < depth; step += 1) for (const i of level(step + 1)) made.push({ step: depth + step, source: (i - 1) >> 1, target: i, bytes: size, does: "copy" });
-  return made;
+  for (let step = 0; step < depth; step += 1) for (const i of level(depth - step)) sends.push({ step, source: i, target: (i - 1) >> 1, bytes: size, does: "add" });
+  for (let step = 0; step < depth; step += 1) for (const i of level(step + 1)) sends.push({ step: depth + step, source: (i - 1) >> 1, target: i, bytes: size, does: "copy" });
+  return sends;
 }
 
 // Bytes on each server: a small array is on the one with the fewest, the rows of a large one are on all.
 export function loads(arrays, servers) {
-  const found = new Array(servers).fill(0);
+  const sums = new Array(servers).fill(0);
   for (const { bytes, rows, large } of arrays) {
-    const first = found.indexOf(Math.min(...found)), pieces = large ? Math.min(servers, rows) : 1;
+    const first = sums.indexOf(Math.min(...sums)), pieces = large ? Math.min(servers, rows) : 1;
     for (let i = 0, begin = 0; i < pieces; i += 1) {
       const end = pieces === 1 ? rows : Math.floor((rows * (i + 1)) / pieces);
-      found[(first + i) % servers] += (bytes / Math.max(rows, 1)) * (end - begin);
+      sums[(first + i) % servers] += (bytes / Math.max(rows, 1)) * (end - begin);
       begin = end;
     }
   }
-  return found;
+  return sums;
 }
 
 // Nodes are numbers: workers from 0, then servers. `of`: {buckets, arrays}.
 export function transfers(kind, n, servers, of) {
   if (kind === "server") {
-    const made = [];
+    const sends = [];
     const every = loads(of.arrays, servers);
     for (const [step, does] of [[0, "push"], [1, "pull"]]) {
-      for (let i = 0; i < n; i += 1) every.forEach((bytes, k) => bytes && made.push({ step, source: step ? n + k : i, target: step ? i : n + k, bytes, does }));
+      for (let i = 0; i < n; i += 1) every.forEach((bytes, k) => bytes && sends.push({ step, source: step ? n + k : i, target: step ? i : n + k, bytes, does }));
     }
-    return made;
+    return sends;
   }
   let begin = 0;
   return of.buckets.flatMap(({ bytes }, bucket) => {
-    const made = (kind === "ring" ? ring : tree)(bytes, n).map((each) => ({ ...each, bucket, step: each.step + begin }));
-    begin = made.reduce((last, each) => Math.max(last, each.step + 1), begin);
-    return made;
+    const sends = (kind === "ring" ? ring : tree)(bytes, n).map((each) => ({ ...each, bucket, step: each.step + begin }));
+    begin = sends.reduce((last, each) => Math.max(last, each.step + 1), begin);
+    return sends;
   });
 }
 
 // Bytes of each pair of nodes, in one step or (null) in all of them.
-export function links(made, step = null) {
-  const found = new Map();
-  for (const each of made) {
+export function links(sends, step = null) {
+  const pairs = new Map();
+  for (const each of sends) {
     if (step !== null && each.step !== step) continue;
-    const key = `${each.source} ${each.target}`, link = found.get(key) ?? { source: each.source, target: each.target, bytes: 0, does: each.does };
+    const key = `${each.source} ${each.target}`, link = pairs.get(key) ?? { source: each.source, target: each.target, bytes: 0, does: each.does };
     link.bytes += each.bytes;
-    found.set(key, link);
+    pairs.set(key, link);
   }
-  return [...found.values()];
+  return [...pairs.values()];
 }
 
 // n points of an ellipse with equal ways between them, clockwise from the top.

@@ -52,14 +52,14 @@ function nodeText(row) {
   return [h("h2", null, row.label ?? row.name), tableOf(["fact", "of this row"], facts.filter(([, text]) => text))];
 }
 
-function thingText(program, thing, brief = false) {
+function thingText(program, part, brief = false) {
   const text = (i) => program.strings[i];
-  const where = (thing.lines ?? []).map(([, line]) => line);
+  const where = (part.lines ?? []).map(([, line]) => line);
   const facts = [];
   if (where.length) facts.push(`line ${where.join(", ")}`);
-  if (thing.groups?.length) facts.push(`runs in piece ${thing.groups.map((n) => n + 1).join(", ")}`);
-  if (thing.vanished !== undefined) facts.push(text(thing.vanished));
-  return h("p", null, brief ? null : h("b", null, called(program, thing.name)), brief ? null : ` ${[...new Set([text(thing.op) || "input", thing.part])].join(", ")}. `, facts.join("; "));
+  if (part.groups?.length) facts.push(`runs in piece ${part.groups.map((n) => n + 1).join(", ")}`);
+  if (part.vanished !== undefined) facts.push(text(part.vanished));
+  return h("p", null, brief ? null : h("b", null, called(program, part.name)), brief ? null : ` ${[...new Set([text(part.op) || "input", part.part])].join(", ")}. `, facts.join("; "));
 }
 
 function groupText(program, index) {

@@ -12,13 +12,13 @@ export function visible(program, all) {
 
 // [[number, first, last, ...]] as rows from 0: a map from row to numbers.
 export function byRow(pairs) {
-  const found = new Map();
+  const numbers = new Map();
   for (const [number, ...runs] of pairs) {
     for (let k = 0; k < runs.length; k += 2) {
-      for (let line = runs[k]; line <= runs[k + 1]; line += 1) addTo(found, line - 1, number);
+      for (let line = runs[k]; line <= runs[k + 1]; line += 1) addTo(numbers, line - 1, number);
     }
   }
-  return found;
+  return numbers;
 }
 
 // What a node is called in the program (conv2 of self.conv2), or the end of its own name.
@@ -34,18 +34,18 @@ function graphRow(program, number) {
 
 // What a pass did, by name: {mark, note}; and the rows that are gone.
 export function marksOf(program, stage) {
-  const c = stage.changes, text = (i) => program.strings[i], marks = new Map(), gone = [];
-  if (!c) return { marks, gone };
+  const c = stage.changes, text = (i) => program.strings[i], marks = new Map(), removed = [];
+  if (!c) return { marks, gone: removed };
   for (const n of c.rewired) marks.set(text(n), { mark: "↪", note: "reads other inputs" });
   for (const [n, before, after] of c.changed) marks.set(text(n), { mark: "~", note: `was ${text(before)}, is ${text(after)}` });
   for (const n of c.added) marks.set(text(n), { mark: "+", note: "added" });
   for (const [n, into] of c.expanded) {
     into.forEach((m) => marks.set(text(m), { mark: "+", note: `from ${called(program, text(n))}` }));
-    gone.push({ name: text(n), mark: "−", note: `expanded into ${howMany(into.length, "node")}` });
+    removed.push({ name: text(n), mark: "−", note: `expanded into ${howMany(into.length, "node")}` });
   }
-  for (const [n, into] of c.merged) gone.push({ name: text(n), mark: "−", note: `merged into ${called(program, text(into))}` });
-  for (const n of c.removed) gone.push({ name: text(n), mark: "−", note: "removed" });
-  return { marks, gone };
+  for (const [n, into] of c.merged) removed.push({ name: text(n), mark: "−", note: `merged into ${called(program, text(into))}` });
+  for (const n of c.removed) removed.push({ name: text(n), mark: "−", note: "removed" });
+  return { marks, gone: removed };
 }
 
 // The rows of a stage: each has `things` (what a selection of it marks) and `text` (what a search reads).
@@ -68,13 +68,13 @@ export function rowsOf(payload, program, index) {
 const note = (text) => ({ kind: "note", text, things: [] });
 
 function graphRows(program, stage) {
-  const { marks, gone } = marksOf(program, stage);
+  const { marks, gone: removed } = marksOf(program, stage);
   const rows = program.graphs[stage.graph].map((number) => {
     const row = graphRow(program, number);
     Object.assign(row, marks.get(row.name));
     return { kind: "node", ...row, text: `${row.label ?? ""} ${row.name} ${row.op} ${row.inputs.join(" ")} ${row.outputs} ${row.attributes} ${row.note}` };
   });
-  const lost = gone.map((row) => ({ kind: "gone", op: "", inputs: [], outputs: "", things: [], ...row, text: `${row.name} ${row.note}` }));
+  const lost = removed.map((row) => ({ kind: "gone", op: "", inputs: [], outputs: "", things: [], ...row, text: `${row.name} ${row.note}` }));
   return [...lost, ...rows];
 }
 
@@ -88,7 +88,7 @@ function planRows(program, stage) {
   return [
     ...head,
     ...p.storages.map((size, storage) => {
-      const boxes = p.arrays.filter((each) => each[0] === storage).map(([, first, last, nbytes, thing]) => ({ first, last, nbytes, thing }));
+      const boxes = p.arrays.filter((each) => each[0] === storage).map(([, first, last, nbytes, owner]) => ({ first, last, nbytes, thing: owner }));
       const things = [...new Set(boxes.map((box) => box.thing).filter((n) => n >= 0))];
       const names = things.map((n) => called(program, program.things[n].name));
       return { kind: "storage", size, steps: p.steps, boxes, things, names, text: `${bytes(size)} ${names.join(" ")}` };
@@ -124,7 +124,7 @@ function keyRows(payload) {
 
 // The things that come from a line: [file, line].
 export function thingsAt(program, file, line) {
-  return program.things.flatMap((thing, i) => ((thing.lines ?? []).some(([f, l]) => f === file && l === line) ? [i] : []));
+  return program.things.flatMap((part, i) => ((part.lines ?? []).some(([f, l]) => f === file && l === line) ? [i] : []));
 }
 
 // Which rows are marked by a selection {things, group, origin: [stage, row]}.
@@ -164,8 +164,8 @@ export function difference(before, after) {
 
 // Rows whose words contain what is looked for.
 export function matches(rows, words) {
-  const wanted = words.trim().toLowerCase();
-  return wanted ? rows.flatMap((row, i) => (row.text.toLowerCase().includes(wanted) ? [i] : [])) : [];
+  const query = words.trim().toLowerCase();
+  return query ? rows.flatMap((row, i) => (row.text.toLowerCase().includes(query) ? [i] : [])) : [];
 }
 
 export function timeOf(stage, program) {

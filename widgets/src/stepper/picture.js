@@ -11,12 +11,12 @@ export function arrange(rows) {
   if (!shown.length || shown.length > MOST) return null;
   const at = new Map(shown.map((i, k) => [rows[i].name, k]));
   const boxes = shown.map((i) => ({ w: Math.max(74, 7.2 * Math.max(columns(rows[i].op), columns(words(rows[i]))) + 20), h: HIGH }));
-  const seen = new Set(), edges = [];
+  const pairs = new Set(), edges = [];
   shown.forEach((i, to) => {
     for (const input of rows[i].inputs) {
       const from = at.get(input) ?? at.get(input.replace(/:\d+$/, ""));
-      if (from === undefined || from === to || seen.has(`${from}/${to}`)) continue;
-      seen.add(`${from}/${to}`);
+      if (from === undefined || from === to || pairs.has(`${from}/${to}`)) continue;
+      pairs.add(`${from}/${to}`);
       edges.push({ from, to });
     }
   });

@@ -15,9 +15,9 @@ export function edges(run) {
   const from = [], to = [], via = [];
   const add = (a, b, v) => (from.push(a), to.push(b), via.push(v));
   for (let k = 0; k < op.length; k++) {
-    const seen = key(variable[k], version[k] - mode[k]); // the version that was there before
-    if (mode[k] && readers.has(seen)) for (const reader of readers.get(seen)) add(reader, op[k], variable[k]);
-    else if (writer.has(seen)) add(writer.get(seen), op[k], variable[k]);
+    const earlier = key(variable[k], version[k] - mode[k]); // the version that was there before
+    if (mode[k] && readers.has(earlier)) for (const reader of readers.get(earlier)) add(reader, op[k], variable[k]);
+    else if (writer.has(earlier)) add(writer.get(earlier), op[k], variable[k]);
   }
   return { from, to, via };
 }
@@ -33,18 +33,18 @@ export function adjacency({ from, to }, count) {
 }
 
 // Operations at most `hops` edges before or after `start`, and the edges on the way.
-export function neighbourhood(found, { into, out }, start, hops) {
+export function neighbourhood(links, { into, out }, start, hops) {
   const reach = new Set([start]), used = new Set();
-  for (const [steps, end] of [[into, found.from], [out, found.to]]) {
+  for (const [steps, end] of [[into, links.from], [out, links.to]]) {
     let front = [start];
-    const seen = new Set(front);
+    const visited = new Set(front);
     for (let hop = 0; hop < hops && front.length; hop++) {
       const next = [];
       for (const at of front) {
         for (const k of steps[at]) {
           used.add(k);
-          if (!seen.has(end[k])) next.push(end[k]);
-          seen.add(end[k]);
+          if (!visited.has(end[k])) next.push(end[k]);
+          visited.add(end[k]);
           reach.add(end[k]);
         }
       }
@@ -58,17 +58,17 @@ export const endOf = (ops, i) => ops.pushed[i] + ops.queued[i] + ops.waited[i] +
 export const startOf = (ops, i) => ops.pushed[i] + ops.queued[i] + ops.waited[i];
 
 // The chain of dependent operations with the largest sum of running times.
-export function criticalPath(run, found = edges(run)) {
+export function criticalPath(run, links = edges(run)) {
   const { ops } = run, count = ops.pushed.length;
   const order = Array.from({ length: count }, (_, i) => i).sort((a, b) => endOf(ops, a) - endOf(ops, b) || a - b);
   const place = new Array(count);
   order.forEach((op, k) => (place[op] = k));
-  const { into } = adjacency(found, count);
+  const { into } = adjacency(links, count);
   const length = new Array(count).fill(0), came = new Array(count).fill(-1);
   let last = -1;
   for (const op of order) {
     for (const k of into[op]) {
-      const earlier = found.from[k];
+      const earlier = links.from[k];
       if (place[earlier] < place[op] && (came[op] < 0 || length[earlier] > length[came[op]])) came[op] = earlier;
     }
     length[op] = ops.ran[op] + (came[op] < 0 ? 0 : length[came[op]]);
@@ -80,11 +80,11 @@ export function criticalPath(run, found = edges(run)) {
 }
 
 // What an operation waited for last: the dependency that ended last, if it had to wait for one at all.
-export function heldBy(run, found, { into }, op) {
+export function heldBy(run, links, { into }, op) {
   const { ops } = run;
   let last = -1;
-  for (const k of into[op]) if (last < 0 || endOf(ops, found.from[k]) > endOf(ops, found.from[last])) last = k;
-  return last >= 0 && endOf(ops, found.from[last]) > ops.pushed[op] ? last : -1;
+  for (const k of into[op]) if (last < 0 || endOf(ops, links.from[k]) > endOf(ops, links.from[last])) last = k;
+  return last >= 0 && endOf(ops, links.from[last]) > ops.pushed[op] ? last : -1;
 }
 
 export const EVENTS = ["pushed", "ready", "started", "ended"];

@@ -7,7 +7,7 @@ export const BAR = 18, SEAT = 5, HEAD = 16, TITLE = 20, AXIS = 22;
 // operations in order of time. `wait` lines hold them while they are queued or wait for a thread.
 export function layout(runs) {
   let y = AXIS;
-  const laid = runs.map((run) => {
+  const placed = runs.map((run) => {
     const heading = y;
     y += TITLE;
     const lanes = run.lanes.map((lane) => {
@@ -37,7 +37,7 @@ export function layout(runs) {
     y += 6;
     return { y: heading, lanes };
   });
-  return { runs: laid, height: y };
+  return { runs: placed, height: y };
 }
 
 // The first of the ascending `ends` that is after t.
