@@ -57,6 +57,11 @@ class Accuracy(EvalMetric):
     def update(self, labels: ArrayLike, preds: ArrayLike) -> None:
         """Add a batch of class numbers, and of probabilities or class numbers.
 
+        Args:
+            labels: an array of class numbers, or a list of such arrays.
+            preds: class numbers of the same shape, or probabilities with one more axis, ``axis``; a list if
+                ``labels`` is one.
+
         Raises:
             ValueError: there are more labels than predictions, or fewer.
         """
@@ -118,6 +123,10 @@ class TopKAccuracy(EvalMetric):
 
     def update(self, labels: ArrayLike, preds: ArrayLike) -> None:
         """Add a batch of class numbers and of probabilities ``(samples, classes)``.
+
+        Args:
+            labels: an array of class numbers ``(samples,)``, or a list of such arrays.
+            preds: probabilities or scores ``(samples, classes)``; a list if ``labels`` is one.
 
         Raises:
             AssertionError: predictions have more than two axes.

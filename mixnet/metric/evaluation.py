@@ -167,12 +167,22 @@ class EvalMetric:
         }
 
     def update_dict(self, label: Mapping[str, Any], pred: Mapping[str, Any]) -> None:
-        """Add a batch whose labels and outputs have names."""
+        """Add a batch whose labels and outputs have names.
+
+        Args:
+            label: arrays by name; those in ``label_names`` count, all by default.
+            pred: arrays by name; those in ``output_names`` count, all by default.
+        """
         preds = _chosen(pred, self.output_names)
         self.update(_chosen(label, self.label_names), preds)
 
     def update(self, labels: ArrayLike, preds: ArrayLike) -> None:
-        """Add a batch: labels and predictions, arrays or lists of arrays."""
+        """Add a batch: labels and predictions, arrays or lists of arrays.
+
+        Args:
+            labels: an array, or a list of arrays.
+            preds: as many predictions.
+        """
         raise NotDefinedError(f"{type(self).__name__} does not define update(labels, preds).")
 
     def reset(self) -> None:

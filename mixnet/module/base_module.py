@@ -72,7 +72,11 @@ class BaseModule:
     # ---- a batch at a time ----------------------------------------------------------------------
 
     def forward_backward(self, data_batch: DataBatch) -> None:
-        """Compute outputs and gradients of a batch."""
+        """Compute outputs and gradients of a batch.
+
+        Args:
+            data_batch: the batch; computed in training mode.
+        """
         self.forward(data_batch, is_train=True)
         self.backward()
 
@@ -431,7 +435,15 @@ class BaseModule:
         force_init: bool = True,
         allow_extra: bool = False,
     ) -> None:
-        """Set parameters and states; see ``init_params``."""
+        """Set parameters and states; see ``init_params``.
+
+        Args:
+            arg_params: parameters by name.
+            aux_params: auxiliary states by name.
+            allow_missing: whether the dicts may be incomplete.
+            force_init: False leaves parameters that are initialized as they are, with a warning.
+            allow_extra: whether the dicts may have names that the network does not have.
+        """
         self.init_params(
             initializer=None,
             arg_params=arg_params,
@@ -452,11 +464,18 @@ class BaseModule:
         return True
 
     def save_params(self, fname: str) -> None:
-        """Save parameters and states to a file, atomically."""
+        """Save parameters and states to a file, atomically.
+
+        Args:
+            fname: path; in MXNet's ``.params`` format.
+        """
         save_parameters(fname, *self.get_params())
 
     def load_params(self, fname: str) -> None:
         """Read parameters and states from a file.
+
+        Args:
+            fname: path of a file that ``save_params`` of MXNet or mixnet wrote.
 
         Raises:
             FileFormatError: it is not a parameter file.
@@ -467,18 +486,32 @@ class BaseModule:
         self.set_params(arg_params, aux_params)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """States of the inputs named in ``state_names``."""
+        """States of the inputs named in ``state_names``.
+
+        Args:
+            merge_multi_context: True gives one array for each, joined along the batch; False a list of
+                arrays, one per device, for each.
+        """
         require(self, "binded", "params_initialized")
         assert not merge_multi_context
         return []
 
     def set_states(self, states: Sequence[Any] | None = None, value: float | None = None) -> None:
-        """Set the states to arrays or to one number."""
+        """Set the states to arrays or to one number.
+
+        Args:
+            states: for every state a list of arrays, one per device.
+            value: a number for all elements, in place of ``states``.
+        """
         require(self, "binded", "params_initialized")
         assert not states and not value
 
     def install_monitor(self, mon: Monitor | None) -> None:
-        """Install a ``Monitor``."""
+        """Install a ``Monitor``.
+
+        Args:
+            mon: a ``mx.mon.Monitor``, which sees the outputs of operators.
+        """
         raise NotImplementedError
 
     # ---- running --------------------------------------------------------------------------------
@@ -514,11 +547,21 @@ class BaseModule:
         raise NotImplementedError
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """Outputs of the last batch; merged over the devices, or a list per device for each."""
+        """Outputs of the last batch; merged over the devices, or a list per device for each.
+
+        Args:
+            merge_multi_context: True gives one array for each, joined along the batch; False a list of
+                arrays, one per device, for each.
+        """
         raise NotImplementedError
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the data; merged over the devices, or a list per device for each."""
+        """Gradients of the data; merged over the devices, or a list per device for each.
+
+        Args:
+            merge_multi_context: True gives one array for each, joined along the batch; False a list of
+                arrays, one per device, for each.
+        """
         raise NotImplementedError
 
     def update(self) -> None:

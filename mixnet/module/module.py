@@ -378,7 +378,12 @@ class Module(BaseModule):
         data_shapes: Any,
         label_shapes: Any = None,
     ) -> None:
-        """Switch to batches of other shapes; parameters stay the same."""
+        """Switch to batches of other shapes; parameters stay the same.
+
+        Args:
+            data_shapes: descriptions of the data: ``DataDesc``, or pairs of name and shape.
+            label_shapes: descriptions of the labels.
+        """
         require(self, "binded")
         self._data_shapes, self._label_shapes = _parse_data_desc(
             self.data_names, self.label_names, data_shapes, label_shapes
@@ -447,7 +452,11 @@ class Module(BaseModule):
             self._preload_opt_states = None
 
     def borrow_optimizer(self, shared_module: Module) -> None:
-        """Use the optimizer of another module, which shares the parameters."""
+        """Use the optimizer of another module, which shares the parameters.
+
+        Args:
+            shared_module: a module whose optimizer is initialized.
+        """
         require(shared_module, "optimizer_initialized")
         self._optimizer = shared_module._optimizer
         self._kvstore = shared_module._kvstore
@@ -586,7 +595,11 @@ class Module(BaseModule):
     # ---- states of the optimizer ----------------------------------------------------------------
 
     def save_optimizer_states(self, fname: str) -> None:
-        """Save the optimizer's states to a file, atomically."""
+        """Save the optimizer's states to a file, atomically.
+
+        Args:
+            fname: path; in MXNet's format.
+        """
         require(self, "optimizer_initialized")
         if self._update_on_kvstore:
             self._kvstore.save_optimizer_states(fname)
@@ -595,6 +608,9 @@ class Module(BaseModule):
 
     def load_optimizer_states(self, fname: str) -> None:
         """Read the optimizer's states from a file.
+
+        Args:
+            fname: path of a file that MXNet or mixnet wrote.
 
         Raises:
             MissingFileError: there is no such file.

@@ -74,7 +74,14 @@ def zeros(
     order: str = "C",
     ctx: Context | str | None = None,
 ) -> Any:
-    """Zeros of ``shape``; float32 by default."""
+    """Zeros of ``shape``; float32 by default.
+
+    Args:
+        shape: a number or a sequence.
+        dtype: float32 by default.
+        order: 'C'; nothing else is supported.
+        ctx: device; the current one by default.
+    """
     _check_order("zeros", order)
     return call("_npi_zeros", shape=_shape(shape), dtype=name_of(dtype), ctx=ctx)
 
@@ -85,7 +92,14 @@ def ones(
     order: str = "C",
     ctx: Context | str | None = None,
 ) -> Any:
-    """Ones of ``shape``."""
+    """Ones of ``shape``.
+
+    Args:
+        shape: a number or a sequence.
+        dtype: float32 by default.
+        order: 'C'; nothing else is supported.
+        ctx: device; the current one by default.
+    """
     if order != "C":
         raise OptionError(f"ones: order={order!r} is not supported; only 'C' is.")
     return call("_npi_ones", shape=_shape(shape), dtype=name_of(dtype), ctx=ctx)
@@ -97,7 +111,14 @@ def empty(
     order: str = "C",
     ctx: Context | str | None = None,
 ) -> Any:
-    """An array whose content you will write; it holds zeros until then."""
+    """An array whose content you will write; it holds zeros until then.
+
+    Args:
+        shape: a number or a sequence.
+        dtype: float32 by default.
+        order: 'C'; nothing else is supported.
+        ctx: device; the current one by default.
+    """
     _check_order("empty", order)
     return zeros(shape, dtype, order, ctx)
 
@@ -110,7 +131,16 @@ def full(
     ctx: Context | str | None = None,
     out: Operable | None = None,
 ) -> Any:
-    """``fill_value`` everywhere; bool for a boolean, float32 otherwise by default."""
+    """``fill_value`` everywhere; bool for a boolean, float32 otherwise by default.
+
+    Args:
+        shape: a number or a sequence.
+        fill_value: a number, or an array that is broadcast.
+        dtype: bool for a boolean, float32 otherwise by default.
+        order: 'C'; nothing else is supported.
+        ctx: device; the current one by default.
+        out: an array for the result.
+    """
     _check_order("full", order)
     if isinstance(fill_value, NDArray):
         filled: Any = fill_value if dtype is None else fill_value.astype(dtype)
@@ -134,7 +164,16 @@ def full_like(
     ctx: Context | str | None = None,
     out: Operable | None = None,
 ) -> Any:
-    """``fill_value`` everywhere, in the shape and dtype of ``a``."""
+    """``fill_value`` everywhere, in the shape and dtype of ``a``.
+
+    Args:
+        a: any shape.
+        fill_value: a number.
+        dtype: that of ``a`` by default.
+        order: 'C'; nothing else is supported.
+        ctx: device; that of ``a`` by default.
+        out: an array for the result.
+    """
     _check_order("full_like", order)
     return call(
         "_npi_full_like",
@@ -152,7 +191,15 @@ def zeros_like(
     ctx: Context | str | None = None,
     out: Operable | None = None,
 ) -> Any:
-    """Zeros in the shape and dtype of ``a``."""
+    """Zeros in the shape and dtype of ``a``.
+
+    Args:
+        a: any shape.
+        dtype: that of ``a`` by default.
+        order: 'C'; nothing else is supported.
+        ctx: device; that of ``a`` by default.
+        out: an array for the result.
+    """
     return full_like(a, 0, dtype, order, ctx, out)
 
 
@@ -163,7 +210,15 @@ def ones_like(
     ctx: Context | str | None = None,
     out: Operable | None = None,
 ) -> Any:
-    """Ones in the shape and dtype of ``a``."""
+    """Ones in the shape and dtype of ``a``.
+
+    Args:
+        a: any shape.
+        dtype: that of ``a`` by default.
+        order: 'C'; nothing else is supported.
+        ctx: device; that of ``a`` by default.
+        out: an array for the result.
+    """
     return full_like(a, 1, dtype, order, ctx, out)
 
 
@@ -174,7 +229,15 @@ def empty_like(
     subok: bool = False,
     shape: int | Sequence[int] | None = None,
 ) -> Any:
-    """An array of the shape and dtype of ``prototype`` whose content you will write."""
+    """An array of the shape and dtype of ``prototype`` whose content you will write.
+
+    Args:
+        prototype: any shape.
+        dtype: that of ``prototype`` by default.
+        order: 'C'; nothing else is supported.
+        subok: ignored.
+        shape: ignored.
+    """
     return full_like(prototype, 0, dtype, order)
 
 
@@ -186,6 +249,13 @@ def arange(
     ctx: Any = None,
 ) -> Any:
     """Numbers from ``start`` (0 if only one is given) up to ``stop``; float32 by default.
+
+    Args:
+        start: the first number; the end, if ``stop`` is not given.
+        stop: the end, which is not included.
+        step: the difference of neighbours.
+        dtype: float32 by default.
+        ctx: device; the current one by default.
 
     Raises:
         ZeroDivisionError: ``step`` is 0.
@@ -208,7 +278,18 @@ def linspace(
     axis: int = 0,
     ctx: Any = None,
 ) -> Any:
-    """``num`` numbers at equal distances from ``start`` to ``stop``, and the distance if asked."""
+    """``num`` numbers at equal distances from ``start`` to ``stop``, and the distance if asked.
+
+    Args:
+        start: a number, the first.
+        stop: a number, the end.
+        num: how many.
+        endpoint: whether ``stop`` is included.
+        retstep: whether to return the distance as well.
+        dtype: float32 by default.
+        axis: where the numbers run; only 0 is supported.
+        ctx: device; the current one by default.
+    """
     if axis != 0:
         raise NotDefinedError("linspace: axis other than 0 is not supported.")
     attributes = {"start": float(start), "stop": float(stop), "num": num, "endpoint": endpoint}
@@ -228,7 +309,18 @@ def logspace(
     axis: int = 0,
     ctx: Any = None,
 ) -> Any:
-    """``num`` powers of ``base``, the exponents at equal distances."""
+    """``num`` powers of ``base``, the exponents at equal distances.
+
+    Args:
+        start: the first exponent.
+        stop: the last one.
+        num: how many.
+        endpoint: whether ``stop`` is included.
+        base: of the powers.
+        dtype: float32 by default.
+        axis: where the numbers run; only 0 is supported.
+        ctx: device; the current one by default.
+    """
     if axis != 0:
         raise NotDefinedError("logspace: axis other than 0 is not supported.")
     attributes = {"start": float(start), "stop": float(stop), "num": num, "endpoint": endpoint}
@@ -239,17 +331,37 @@ def logspace(
 def eye(
     N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = onp.float32, **kwargs: object
 ) -> Any:
-    """A matrix with ones on diagonal ``k``."""
+    """A matrix with ones on diagonal ``k``.
+
+    Args:
+        N: the number of rows.
+        M: the number of columns; ``N`` by default.
+        k: 0 is the main diagonal, 1 the one above it.
+        dtype: float32 by default.
+        kwargs: ``ctx``, the device.
+    """
     return call("_npi_eye", N=N, M=M, k=int(k), dtype=name_of(dtype), ctx=kwargs.get("ctx"))
 
 
 def identity(n: int, dtype: DTypeLike = None, ctx: Context | str | None = None) -> Any:
-    """The identity matrix of ``n`` rows."""
+    """The identity matrix of ``n`` rows.
+
+    Args:
+        n: the number of rows and columns.
+        dtype: float32 by default.
+        ctx: device; the current one by default.
+    """
     return call("_npi_identity", shape=(n, n), dtype=name_of(dtype), ctx=ctx)
 
 
 def indices(dimensions: Any, dtype: Any = onp.int32, ctx: Any = None) -> Any:
-    """The indices of a grid: one array of the grid's shape for each of its axes."""
+    """The indices of a grid: one array of the grid's shape for each of its axes.
+
+    Args:
+        dimensions: the shape of the grid.
+        dtype: int32 by default.
+        ctx: device; the current one by default.
+    """
     return call("_npi_indices", dimensions=tuple(dimensions), dtype=name_of(dtype), ctx=ctx)
 
 
@@ -262,7 +374,10 @@ def _window(name: str, text: str) -> Any:
         return call(f"_npi_{name}", M=points, dtype=name_of(dtype), ctx=ctx)
 
     window.__name__ = window.__qualname__ = name
-    window.__doc__ = f"{text} window of ``M`` points."
+    window.__doc__ = (
+        f"{text} window.\n\nArgs:\n    M: the number of points.\n    dtype: float32 by default.\n"
+        f"    ctx: device; the current one by default.\n"
+    )
     return window
 
 
@@ -273,7 +388,12 @@ blackman = _window("blackman", "Blackman")
 
 @as_operator
 def copy(a: Operand, out: Operable | None = None) -> Any:
-    """A new array with the same content."""
+    """A new array with the same content.
+
+    Args:
+        a: any shape.
+        out: an array for the result.
+    """
     return call("_np_copy", a, out=out)
 
 

@@ -102,6 +102,9 @@ _UNARY = {
 }
 
 
+_OPTIONS = "    kwargs: options of NumPy's ufuncs, such as ``where``, with their defaults.\n"
+
+
 def _unary(name: str, operator: str, text: str) -> Callable[..., Any]:
     def function(x: Operand, out: object = None, **kwargs: object) -> Any:
         if kwargs:
@@ -114,7 +117,7 @@ def _unary(name: str, operator: str, text: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
         f"{text}, of every element.\n\nArgs:\n    x: an array of any shape, or a number.\n    out: "
-        f"an array that the result is written to.\n"
+        f"an array that the result is written to.\n{_OPTIONS}"
     )
     return function
 
@@ -169,9 +172,10 @@ def _binary(name: str, operation: Any, text: str, keywords: bool) -> Callable[..
         )
 
     function.__name__ = function.__qualname__ = name
+    options = _OPTIONS if keywords else ""
     function.__doc__ = (
         f"{text}, element by element.\n\nArgs:\n    x1: an array or a number.\n    x2: an array or "
-        f"a number; axes of extent one are repeated.\n    out: an array for the result.\n"
+        f"a number; axes of extent one are repeated.\n    out: an array for the result.\n{options}"
     )
     if not keywords:
         whole = inspect.signature(function)
@@ -192,7 +196,13 @@ FUNCTIONS = {
 
 @as_operator
 def around(x: Operand, decimals: int = 0, out: Operable | None = None) -> Any:
-    """Rounded to ``decimals`` digits after the point, halves to even."""
+    """Rounded to ``decimals`` digits after the point, halves to even.
+
+    Args:
+        x: any shape.
+        decimals: below 0 for digits before the point.
+        out: an array for the result.
+    """
     if isinstance(x, NUMBERS):
         return onp.around(x, decimals)
     check_operand("around", x)
@@ -201,7 +211,13 @@ def around(x: Operand, decimals: int = 0, out: Operable | None = None) -> Any:
 
 @as_operator
 def round(x: Operand, decimals: int = 0, out: Operable | None = None) -> Any:
-    """Rounded to ``decimals`` digits after the point, halves to even."""
+    """Rounded to ``decimals`` digits after the point, halves to even.
+
+    Args:
+        x: any shape.
+        decimals: below 0 for digits before the point.
+        out: an array for the result.
+    """
     return around(x, decimals, out)
 
 
@@ -210,6 +226,12 @@ round_ = round
 
 def clip(a: Any, a_min: Any, a_max: Any, out: Operable | None = None) -> Any:
     """Elements no less than ``a_min`` and no more than ``a_max``; None leaves an end open.
+
+    Args:
+        a: any shape.
+        a_min: a number, or None.
+        a_max: a number, or None.
+        out: an array for the result.
 
     Raises:
         ValueError: both ends are open.
@@ -239,6 +261,7 @@ def nan_to_num(
         nan: replaces NaN.
         posinf: replaces plus infinity.
         neginf: replaces minus infinity.
+        kwargs: ignored.
     """
     if isinstance(x, NUMBERS):
         return onp.nan_to_num(x, copy, nan, posinf, neginf)

@@ -148,6 +148,16 @@ def _has_array(value: object) -> bool:
     return isinstance(value, NDArray)
 
 
+_DOCSTRING = """``numpy.{0}``, with its arguments, computed by NumPy.
+
+Arrays are read, which waits for them. The result is an ``mx.np`` array if an argument is one, else what
+NumPy returns.
+
+Raises:
+    GradientError: an argument has a gradient, inside ``autograd.record()``.
+"""
+
+
 def on_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of arrays that NumPy computes.
 
@@ -166,7 +176,7 @@ def on_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         return _from_host(result) if _has_array([*args, *kwargs.values()]) else result
 
     run.__name__ = run.__qualname__ = name
-    run.__doc__ = f"``numpy.{name}`` on the host, as MXNet does it; see NumPy's documentation."
+    run.__doc__ = _DOCSTRING.format(name)
     run.__wrapped__ = function  # type: ignore[attr-defined]
     return run
 

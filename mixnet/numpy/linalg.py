@@ -93,17 +93,29 @@ def cholesky(a: Operand) -> Any:
 
 
 def inv(a: Operand) -> Any:
-    """The inverse matrix."""
+    """The inverse matrix.
+
+    Args:
+        a: square matrices, ``(..., n, n)``.
+    """
     return call("_linalg_inverse", a)
 
 
 def det(a: Operand) -> Any:
-    """The determinant."""
+    """The determinant.
+
+    Args:
+        a: square matrices, ``(..., n, n)``.
+    """
     return call("_npi_det", a)
 
 
 def slogdet(a: Operand) -> Any:
-    """Sign of the determinant, and the logarithm of its absolute value."""
+    """Sign of the determinant, and the logarithm of its absolute value.
+
+    Args:
+        a: square matrices, ``(..., n, n)``.
+    """
     return list(call("_npi_slogdet", a))
 
 
@@ -118,12 +130,24 @@ def tensorinv(a: Operand, ind: int = 2) -> Any:
 
 
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
-    """The x with ``tensordot(a, x, x.ndim) = b``."""
+    """The x with ``tensordot(a, x, x.ndim) = b``.
+
+    Args:
+        a: its first axes have the shape of ``b``, the others that of ``x``.
+        b: any shape.
+        axes: axes of ``a`` that are moved to its end first.
+    """
     return call("_npi_tensorsolve", a, b, a_axes=tuple(axes or ()))
 
 
 def pinv(a: Any, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
-    """The pseudo-inverse; singular values below ``rcond`` times the largest count as 0."""
+    """The pseudo-inverse; singular values below ``rcond`` times the largest count as 0.
+
+    Args:
+        a: matrices, ``(..., m, n)``.
+        rcond: a number, or one for each matrix.
+        hermitian: whether ``a`` is symmetric; the result is the same.
+    """
     if is_array(rcond):
         return call("_npi_pinv", a, rcond, hermitian=hermitian)
     return call("_npi_pinv_scalar_rcond", a, rcond=float(rcond), hermitian=hermitian)
@@ -135,7 +159,12 @@ def eig(a: Operand) -> Any:
 
 
 def eigh(a: Operand, UPLO: str = "L") -> Any:
-    """Eigenvalues and eigenvectors of a symmetric matrix."""
+    """Eigenvalues and eigenvectors of a symmetric matrix.
+
+    Args:
+        a: square matrices, ``(..., n, n)``.
+        UPLO: the triangle that is read: 'L' or 'U'.
+    """
     return tuple(call("_npi_eigh", a, UPLO=UPLO))
 
 
@@ -145,7 +174,12 @@ def eigvals(a: Operand) -> Any:
 
 
 def eigvalsh(a: Operand, UPLO: str = "L") -> Any:
-    """Eigenvalues of a symmetric matrix."""
+    """Eigenvalues of a symmetric matrix.
+
+    Args:
+        a: square matrices, ``(..., n, n)``.
+        UPLO: the triangle that is read: 'L' or 'U'.
+    """
     return call("_npi_eigvalsh", a, UPLO=UPLO)
 
 
@@ -179,7 +213,12 @@ def multi_dot(arrays: Any, *, out: Operable | None = None) -> Any:
 
 
 def matrix_power(a: Any, n: int) -> Any:
-    """The matrix times itself ``n`` times; its inverse for n below 0."""
+    """The matrix times itself ``n`` times; its inverse for n below 0.
+
+    Args:
+        a: square matrices, ``(..., n, n)``.
+        n: a whole number.
+    """
     if n < 0:
         return matrix_power(inv(a), -n)
     if n == 0:

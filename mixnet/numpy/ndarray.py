@@ -242,7 +242,7 @@ class ndarray(NDArray):
         return self._view(0, filled_shape("reshape", self.shape, target))
 
     def transpose(self, *axes: object) -> Self:
-        """Axes in another order, reversed by default."""
+        """Axes in another order, reversed by default; see ``mx.np.transpose``."""
         if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
             axes = tuple(axes[0] or ())
         return self._function("transpose")(self, axes or None)
@@ -258,11 +258,11 @@ class ndarray(NDArray):
         return self.reshape(-1)
 
     def squeeze(self, axis: int | Sequence[int] | None = None) -> Self:
-        """Without axes of extent one."""
+        """Without axes of extent one; see ``mx.np.squeeze``."""
         return self._function("squeeze")(self, axis)
 
     def swapaxes(self, axis1: int, axis2: int) -> Self:
-        """Two axes exchanged."""
+        """Two axes exchanged; see ``mx.np.swapaxes``."""
         return self._function("swapaxes")(self, axis1, axis2)
 
     def broadcast_to(self, shape: int | Sequence[int]) -> Self:
@@ -280,7 +280,7 @@ class ndarray(NDArray):
         return self._function("take")(self, indices, axis, mode)
 
     def repeat(self, repeats: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Self:
-        """Every element ``repeats`` times."""
+        """Every element ``repeats`` times; see ``mx.np.repeat``."""
         return self._function("repeat")(self, repeats, axis)
 
     def clip(
@@ -290,7 +290,7 @@ class ndarray(NDArray):
         return self._function("clip")(self, min, max, out)
 
     def round(self, decimals: int = 0, out: NDArray | None = None, **kwargs: object) -> Self:
-        """Rounded to ``decimals`` digits after the point."""
+        """Rounded to ``decimals`` digits after the point; see ``mx.np.round``."""
         return self._function("round")(self, decimals, out)
 
     def dot(self, b: Operand, out: NDArray | None = None) -> Self:
@@ -303,19 +303,19 @@ class ndarray(NDArray):
         return indices
 
     def sort(self, axis: int = -1, kind: str | None = None, order: str | None = None) -> Self:
-        """In rising order along ``axis``, as a new array."""
+        """In rising order along ``axis``, as a new array; see ``mx.np.sort``."""
         return self._function("sort")(self, axis, kind, order)
 
     def argsort(self, axis: int = -1, kind: str | None = None, order: str | None = None) -> Self:
-        """The positions that sort the array along ``axis``."""
+        """The positions that sort the array along ``axis``; see ``mx.np.argsort``."""
         return self._function("argsort")(self, axis, kind, order)
 
     def argmax(self, axis: int | Sequence[int] | None = None, out: NDArray | None = None) -> Self:
-        """Position of the largest element."""
+        """Position of the largest element; see ``mx.np.argmax``."""
         return self._function("argmax")(self, axis, out)
 
     def argmin(self, axis: int | Sequence[int] | None = None, out: NDArray | None = None) -> Self:
-        """Position of the smallest element."""
+        """Position of the smallest element; see ``mx.np.argmin``."""
         return self._function("argmin")(self, axis, out)
 
     def all(
@@ -324,7 +324,7 @@ class ndarray(NDArray):
         out: NDArray | None = None,
         keepdims: bool = False,
     ) -> Self:
-        """Whether every element is true."""
+        """Whether every element is true; see ``mx.np.all``."""
         return self._function("all")(self, axis, keepdims, out)
 
     def any(
@@ -333,7 +333,7 @@ class ndarray(NDArray):
         out: NDArray | None = None,
         keepdims: bool = False,
     ) -> Self:
-        """Whether any element is true."""
+        """Whether any element is true; see ``mx.np.any``."""
         return self._function("any")(self, axis, keepdims, out)
 
     def max(
@@ -342,7 +342,7 @@ class ndarray(NDArray):
         out: NDArray | None = None,
         keepdims: bool = False,
     ) -> Self:
-        """Largest element."""
+        """Largest element; see ``mx.np.max``."""
         return self._function("max")(self, axis, keepdims, out)
 
     def min(
@@ -351,7 +351,7 @@ class ndarray(NDArray):
         out: NDArray | None = None,
         keepdims: bool = False,
     ) -> Self:
-        """Smallest element."""
+        """Smallest element; see ``mx.np.min``."""
         return self._function("min")(self, axis, keepdims, out)
 
     def sum(
@@ -361,7 +361,7 @@ class ndarray(NDArray):
         out: NDArray | None = None,
         keepdims: bool = False,
     ) -> Self:
-        """Sum of the elements."""
+        """Sum of the elements; see ``mx.np.sum``."""
         return self._function("sum")(self, axis, dtype, keepdims, None, out)
 
     def prod(
@@ -371,7 +371,7 @@ class ndarray(NDArray):
         out: NDArray | None = None,
         keepdims: bool = False,
     ) -> Self:
-        """Product of the elements."""
+        """Product of the elements; see ``mx.np.prod``."""
         return self._function("prod")(self, axis, dtype, out, keepdims)
 
     def mean(
@@ -381,7 +381,7 @@ class ndarray(NDArray):
         out: NDArray | None = None,
         keepdims: bool = False,
     ) -> Self:
-        """Mean of the elements."""
+        """Mean of the elements; see ``mx.np.mean``."""
         return self._function("mean")(self, axis, dtype, out, keepdims)
 
     def std(
@@ -392,7 +392,7 @@ class ndarray(NDArray):
         ddof: int = 0,
         keepdims: bool = False,
     ) -> Self:
-        """Standard deviation of the elements."""
+        """Standard deviation of the elements; see ``mx.np.std``."""
         return self._function("std")(self, axis, dtype, out, ddof, keepdims)
 
     def var(
@@ -403,7 +403,7 @@ class ndarray(NDArray):
         ddof: int = 0,
         keepdims: bool = False,
     ) -> Self:
-        """Variance of the elements."""
+        """Variance of the elements; see ``mx.np.var``."""
         return self._function("var")(self, axis, dtype, out, ddof, keepdims)
 
     def cumsum(
@@ -412,7 +412,7 @@ class ndarray(NDArray):
         dtype: DTypeLike = None,
         out: NDArray | None = None,
     ) -> Self:
-        """Running sum along ``axis``, of the flattened array by default."""
+        """Running sum along ``axis``, of the flattened array by default; see ``mx.np.cumsum``."""
         return self._function("cumsum")(self, axis, dtype, out)
 
     def diag(self, k: int = 0, **kwargs: object) -> Self:

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 def dot(a: Operand, b: Operand, out: Operable | None = None) -> Any:
     """Product over the last axis of ``a`` and the second to last, or only, one of ``b``.
 
+    Args:
+        a: any shape.
+        b: any shape.
+        out: an array for the result.
+
     Raises:
         TypeError: a number; use ``multiply``.
     """
@@ -29,6 +34,12 @@ def dot(a: Operand, b: Operand, out: Operable | None = None) -> Any:
 def matmul(a: Operand, b: Operand, out: Operable | None = None, **kwargs: object) -> Any:
     """Matrix product of the last two axes, the others broadcast.
 
+    Args:
+        a: at least one axis.
+        b: at least one axis; its second to last, or only, has the extent of the last of ``a``.
+        out: an array for the result.
+        kwargs: options of NumPy's ufuncs, which are ignored.
+
     Raises:
         TypeError: a number; use ``multiply``.
     """
@@ -38,7 +49,12 @@ def matmul(a: Operand, b: Operand, out: Operable | None = None, **kwargs: object
 
 
 def inner(a: Operand, b: Operand) -> Any:
-    """Product over the last axes of both, or of all elements with an array without axes."""
+    """Product over the last axes of both, or of all elements with an array without axes.
+
+    Args:
+        a: any shape.
+        b: the same extent in its last axis.
+    """
     if is_array(a) and is_array(b) and () in (getattr(a, "shape", None), getattr(b, "shape", None)):
         return call("_npi_multiply", a, b)
     return tensordot(a, b, [-1, -1])
@@ -50,7 +66,12 @@ def outer(a: Any, b: Any) -> Any:
 
 
 def vdot(a: Any, b: Any) -> Any:
-    """Sum of the products of the elements of both, flattened."""
+    """Sum of the products of the elements of both, flattened.
+
+    Args:
+        a: any shape; flattened.
+        b: as many elements.
+    """
     return tensordot(a.reshape(-1), b.reshape(-1), 1)
 
 

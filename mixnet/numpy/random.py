@@ -89,7 +89,16 @@ def uniform(
     ctx: Any = None,
     out: Any = None,
 ) -> Any:
-    """Uniform numbers in [low, high), float32 by default."""
+    """Uniform numbers in [low, high), float32 by default.
+
+    Args:
+        low: the least number: a number or an array.
+        high: the end, which is not included.
+        size: shape of the result; by default that of the parameters, broadcast.
+        dtype: float type of the result; float32 by default.
+        ctx: device; the current one by default, that of array parameters if there are any.
+        out: an array for the result.
+    """
     dtype = name_of(dtype or onp.float32)
     return _two("_npi_uniform", ("low", "high"), low, high, size, out, dtype=dtype, ctx=ctx)
 
@@ -102,7 +111,16 @@ def normal(
     ctx: Any = None,
     out: Any = None,
 ) -> Any:
-    """Normal numbers with mean ``loc`` and standard deviation ``scale``, float32 by default."""
+    """Normal numbers with mean ``loc`` and standard deviation ``scale``, float32 by default.
+
+    Args:
+        loc: a number or an array.
+        scale: a number or an array, 0 or more.
+        size: shape of the result; by default that of the parameters, broadcast.
+        dtype: float type of the result; float32 by default.
+        ctx: device; the current one by default, that of array parameters if there are any.
+        out: an array for the result.
+    """
     dtype = name_of(dtype or onp.float32)
     return _two("_npi_normal", ("loc", "scale"), loc, scale, size, out, dtype=dtype, ctx=ctx)
 
@@ -115,7 +133,16 @@ def lognormal(
     ctx: Context | str | None = None,
     out: Operable | None = None,
 ) -> Any:
-    """Exponentials of normal numbers."""
+    """Exponentials of normal numbers.
+
+    Args:
+        mean: of the normal numbers.
+        sigma: their standard deviation.
+        size: shape of the result; by default that of the parameters, broadcast.
+        dtype: float type of the result; float32 by default.
+        ctx: device; the current one by default, that of array parameters if there are any.
+        out: an array for the result.
+    """
     return FUNCTIONS["exp"](normal(mean, sigma, size, dtype, ctx), out)
 
 
@@ -126,7 +153,15 @@ def logistic(
     ctx: Context | str | None = None,
     out: Operable | None = None,
 ) -> Any:
-    """Numbers of the logistic distribution."""
+    """Numbers of the logistic distribution.
+
+    Args:
+        loc: the mean.
+        scale: 0 or more.
+        size: shape of the result; by default that of the parameters, broadcast.
+        ctx: device; the current one by default, that of array parameters if there are any.
+        out: an array for the result.
+    """
     return _two("_npi_logistic", ("loc", "scale"), loc, scale, size, out, ctx=ctx)
 
 
@@ -137,7 +172,15 @@ def gumbel(
     ctx: Context | str | None = None,
     out: Operable | None = None,
 ) -> Any:
-    """Numbers of the Gumbel distribution."""
+    """Numbers of the Gumbel distribution.
+
+    Args:
+        loc: the most frequent value.
+        scale: 0 or more.
+        size: shape of the result; by default that of the parameters, broadcast.
+        ctx: device; the current one by default, that of array parameters if there are any.
+        out: an array for the result.
+    """
     return _two("_npi_gumbel", ("loc", "scale"), loc, scale, size, out, ctx=ctx)
 
 
@@ -149,7 +192,16 @@ def gamma(
     ctx: Any = None,
     out: Any = None,
 ) -> Any:
-    """Numbers of the gamma distribution with ``shape`` and ``scale``."""
+    """Numbers of the gamma distribution with ``shape`` and ``scale``.
+
+    Args:
+        shape: above 0: a number or an array.
+        scale: above 0.
+        size: shape of the result; by default that of the parameters, broadcast.
+        dtype: float type of the result; float32 by default.
+        ctx: device; the current one by default, that of array parameters if there are any.
+        out: an array for the result.
+    """
     dtype = name_of(dtype or onp.float32)
     return _two("_npi_gamma", ("shape", "scale"), shape, scale, size, out, dtype=dtype, ctx=ctx)
 
@@ -161,7 +213,15 @@ def beta(
     dtype: Any = None,
     ctx: Any = None,
 ) -> Any:
-    """Numbers of the beta distribution: x / (x + y) of two of the gamma distribution."""
+    """Numbers of the beta distribution: x / (x + y) of two of the gamma distribution.
+
+    Args:
+        a: above 0: a number or an array.
+        b: above 0.
+        size: shape of the result; by default that of the parameters, broadcast.
+        dtype: float type of the result; float32 by default.
+        ctx: device; the current one by default, that of array parameters if there are any.
+    """
     if size is None or size == ():
         size = onp.broadcast_shapes(*[each.shape for each in (a, b) if is_array(each)])
     x = gamma(a, 1.0, size, dtype or onp.float32, ctx)
@@ -175,7 +235,14 @@ def chisquare(
     dtype: Any = None,
     ctx: Any = None,
 ) -> Any:
-    """Numbers of the chi-square distribution with ``df`` degrees of freedom."""
+    """Numbers of the chi-square distribution with ``df`` degrees of freedom.
+
+    Args:
+        df: above 0: a number or an array.
+        size: shape of the result; by default that of the parameters, broadcast.
+        dtype: float type of the result; float32 by default.
+        ctx: device; the current one by default, that of array parameters if there are any.
+    """
     degrees = df if is_array(df) else _number("chisquare", "df", df)
     return gamma(degrees / 2, 2.0, size, dtype, ctx)
 
@@ -207,7 +274,14 @@ def exponential(
     ctx: Context | str | None = None,
     out: Operable | None = None,
 ) -> Any:
-    """Exponential numbers with mean ``scale``."""
+    """Exponential numbers with mean ``scale``.
+
+    Args:
+        scale: 0 or more: a number or an array.
+        size: shape of the result; by default that of the parameters, broadcast.
+        ctx: device; the current one by default, that of array parameters if there are any.
+        out: an array for the result.
+    """
     return _exponential(scale, size, ctx, out)
 
 
@@ -217,7 +291,14 @@ def rayleigh(
     ctx: Context | str | None = None,
     out: Operable | None = None,
 ) -> Any:
-    """Numbers of the Rayleigh distribution."""
+    """Numbers of the Rayleigh distribution.
+
+    Args:
+        scale: the most frequent value.
+        size: shape of the result; by default that of the parameters, broadcast.
+        ctx: device; the current one by default, that of array parameters if there are any.
+        out: an array for the result.
+    """
     return _rayleigh(scale, size, ctx, out)
 
 
@@ -227,7 +308,14 @@ def pareto(
     ctx: Context | str | None = None,
     out: Operable | None = None,
 ) -> Any:
-    """Numbers of the Pareto II distribution with shape ``a``."""
+    """Numbers of the Pareto II distribution with shape ``a``.
+
+    Args:
+        a: above 0: a number or an array.
+        size: shape of the result; by default that of the parameters, broadcast.
+        ctx: device; the current one by default, that of array parameters if there are any.
+        out: an array for the result.
+    """
     return _pareto(a, size, ctx, out)
 
 
@@ -237,22 +325,44 @@ def weibull(
     ctx: Context | str | None = None,
     out: Operable | None = None,
 ) -> Any:
-    """Numbers of the Weibull distribution with shape ``a``."""
+    """Numbers of the Weibull distribution with shape ``a``.
+
+    Args:
+        a: above 0: a number or an array.
+        size: shape of the result; by default that of the parameters, broadcast.
+        ctx: device; the current one by default, that of array parameters if there are any.
+        out: an array for the result.
+    """
     return _weibull(a, size, ctx, out)
 
 
 def power(a: Operand, size: int | Sequence[int] | None = None) -> Any:
-    """Numbers in [0, 1] with density ``a x^(a-1)``."""
+    """Numbers in [0, 1] with density ``a x^(a-1)``.
+
+    Args:
+        a: above 0: a number or an array.
+        size: shape of the result; by default that of the parameters, broadcast.
+    """
     return _power(a, size, None, None)
 
 
 def rand(*size: int, **kwargs: object) -> Any:
-    """Uniform numbers in [0, 1) of the shape given as arguments."""
+    """Uniform numbers in [0, 1) of the shape given as arguments.
+
+    Args:
+        size: the extent of each axis.
+        kwargs: ``ctx`` and the other options of ``uniform``.
+    """
     return uniform(0.0, 1.0, size, **kwargs)
 
 
 def randn(*size: int, **kwargs: object) -> Any:
-    """Normal numbers of the shape given as arguments."""
+    """Normal numbers of the shape given as arguments.
+
+    Args:
+        size: the extent of each axis.
+        kwargs: ``ctx`` and the other options of ``normal``.
+    """
     return normal(0.0, 1.0, size, **kwargs)
 
 
@@ -265,6 +375,14 @@ def randint(
     out: Operable | None = None,
 ) -> Any:
     """Whole numbers in [low, high), or in [0, low); int64 by default.
+
+    Args:
+        low: the least number; the end, if ``high`` is None.
+        high: the end, which is not included.
+        size: shape of the result; one number by default.
+        dtype: int64 by default.
+        ctx: device; the current one by default.
+        out: an array for the result.
 
     Raises:
         ValueError: there is no such number.
@@ -295,6 +413,8 @@ def choice(
         size: shape of the result; one draw by default.
         replace: whether an element may be drawn again.
         p: one probability for each element.
+        ctx: device; the current one by default.
+        out: an array for the result.
 
     Raises:
         ValueError: more draws than elements without replacement.
@@ -321,6 +441,12 @@ def choice(
 def multinomial(n: int, pvals: Any, size: Any = None, **kwargs: object) -> Any:
     """How often each outcome occurs in ``n`` trials with probabilities ``pvals``; int64.
 
+    Args:
+        n: the number of trials.
+        pvals: a probability for each outcome.
+        size: how many times, as a shape.
+        kwargs: ignored.
+
     Raises:
         ValueError: the probabilities sum up to more than 1.
     """
@@ -340,7 +466,15 @@ def multivariate_normal(
     check_valid: object = None,
     tol: object = None,
 ) -> Any:
-    """Normal vectors with mean ``(..., n)`` and covariance ``(..., n, n)``."""
+    """Normal vectors with mean ``(..., n)`` and covariance ``(..., n, n)``.
+
+    Args:
+        mean: the mean of each number.
+        cov: symmetric, with eigenvalues of at least 0.
+        size: shape in front of the vectors.
+        check_valid: only None is supported.
+        tol: only None is supported.
+    """
     if check_valid is not None or tol is not None:
         raise NotDefinedError("multivariate_normal: check_valid and tol are not supported.")
     mean, cov = as_array(mean), as_array(cov)

@@ -25,7 +25,16 @@ def sum(
     initial: Operand | None = None,
     out: Operable | None = None,
 ) -> Any:
-    """Sum along axes, all by default; in the array's dtype, booleans in int64."""
+    """Sum along axes, all by default; in the array's dtype, booleans in int64.
+
+    Args:
+        a: any shape.
+        axis: one axis or several; None takes all.
+        dtype: of the sum and the result; by default that of ``a``, int64 for booleans.
+        keepdims: whether reduced axes stay, with extent one.
+        initial: a number that counts as one more element.
+        out: an array for the result.
+    """
     attributes = {"axis": as_axes(axis), "dtype": name_of(dtype), "initial": initial}
     return call("_np_sum", a, out=out, keepdims=keepdims, **attributes)
 
@@ -39,7 +48,16 @@ def prod(
     keepdims: bool = False,
     initial: Operand | None = None,
 ) -> Any:
-    """Product along axes, all by default; in the array's dtype."""
+    """Product along axes, all by default; in the array's dtype.
+
+    Args:
+        a: any shape.
+        axis: one axis or several; None takes all.
+        dtype: of the product and the result; by default that of ``a``.
+        out: an array for the result.
+        keepdims: whether reduced axes stay, with extent one.
+        initial: a number that is multiplied in.
+    """
     attributes = {"axis": as_axes(axis), "dtype": name_of(dtype), "initial": initial}
     return call("_np_prod", a, out=out, keepdims=keepdims, **attributes)
 
@@ -55,7 +73,15 @@ def max(
     out: Operable | None = None,
     initial: Operand | None = None,
 ) -> Any:
-    """Largest element along axes, all by default."""
+    """Largest element along axes, all by default.
+
+    Args:
+        a: any shape.
+        axis: one axis or several; None takes all.
+        keepdims: whether reduced axes stay, with extent one.
+        out: an array for the result.
+        initial: a number that counts as one more element.
+    """
     return call("_np_max", a, out=out, axis=as_axes(axis), keepdims=keepdims, initial=initial)
 
 
@@ -67,7 +93,15 @@ def min(
     out: Operable | None = None,
     initial: Operand | None = None,
 ) -> Any:
-    """Smallest element along axes, all by default."""
+    """Smallest element along axes, all by default.
+
+    Args:
+        a: any shape.
+        axis: one axis or several; None takes all.
+        keepdims: whether reduced axes stay, with extent one.
+        out: an array for the result.
+        initial: a number that counts as one more element.
+    """
     return call("_np_min", a, out=out, axis=as_axes(axis), keepdims=keepdims, initial=initial)
 
 
@@ -81,7 +115,14 @@ def all(
     keepdims: bool = False,
     out: Operable | None = None,
 ) -> Any:
-    """Whether every element along axes is true."""
+    """Whether every element along axes is true.
+
+    Args:
+        a: any shape.
+        axis: one axis or several; None takes all.
+        keepdims: whether reduced axes stay, with extent one.
+        out: an array for the result.
+    """
     return call("_np_all", a, out=out, axis=as_axes(axis), keepdims=keepdims)
 
 
@@ -92,7 +133,14 @@ def any(
     keepdims: bool = False,
     out: Operable | None = None,
 ) -> Any:
-    """Whether one element along axes is true."""
+    """Whether one element along axes is true.
+
+    Args:
+        a: any shape.
+        axis: one axis or several; None takes all.
+        keepdims: whether reduced axes stay, with extent one.
+        out: an array for the result.
+    """
     return call("_np_any", a, out=out, axis=as_axes(axis), keepdims=keepdims)
 
 
@@ -106,7 +154,15 @@ def mean(
     out: Operable | None = None,
     keepdims: bool = False,
 ) -> Any:
-    """Mean along axes, all by default; of whole numbers in float32."""
+    """Mean along axes, all by default; of whole numbers in float32.
+
+    Args:
+        a: any shape.
+        axis: one axis or several; None takes all.
+        dtype: of the result; by default that of ``a``, float32 for whole numbers.
+        out: an array for the result.
+        keepdims: whether reduced axes stay, with extent one.
+    """
     attributes = {"axis": as_axes(axis), "dtype": name_of(dtype)}
     return call("_npi_mean", a, out=out, keepdims=keepdims, **attributes)
 
@@ -119,7 +175,16 @@ def std(
     ddof: int = 0,
     keepdims: bool = False,
 ) -> Any:
-    """Standard deviation along axes; ``ddof`` is taken from the count."""
+    """Standard deviation along axes; ``ddof`` is taken from the count.
+
+    Args:
+        a: any shape.
+        axis: one axis or several; None takes all.
+        dtype: of the result; by default that of ``a``, so whole numbers are cut.
+        out: an array for the result.
+        ddof: is subtracted from the number of elements before dividing.
+        keepdims: whether reduced axes stay, with extent one.
+    """
     attributes = {"axis": as_axes(axis), "dtype": name_of(dtype), "ddof": ddof}
     return call("_npi_std", a, out=out, keepdims=keepdims, **attributes)
 
@@ -132,7 +197,16 @@ def var(
     ddof: int = 0,
     keepdims: bool = False,
 ) -> Any:
-    """Variance along axes; ``ddof`` is taken from the count."""
+    """Variance along axes; ``ddof`` is taken from the count.
+
+    Args:
+        a: any shape.
+        axis: one axis or several; None takes all.
+        dtype: of the result; by default that of ``a``, so whole numbers are cut.
+        out: an array for the result.
+        ddof: is subtracted from the number of elements before dividing.
+        keepdims: whether reduced axes stay, with extent one.
+    """
     attributes = {"axis": as_axes(axis), "dtype": name_of(dtype), "ddof": ddof}
     return call("_npi_var", a, out=out, keepdims=keepdims, **attributes)
 
@@ -144,18 +218,38 @@ def average(
     returned: bool = False,
     out: Operable | None = None,
 ) -> Any:
-    """Mean along axes weighted by ``weights``; with ``returned`` also the sum of the weights."""
+    """Mean along axes weighted by ``weights``; with ``returned`` also the sum of the weights.
+
+    Args:
+        a: any shape.
+        axis: one axis or several; None takes all.
+        weights: of the shape of ``a``, or of its axis; None gives all the same weight.
+        returned: whether to return the sum of the weights as well.
+        out: an array for the result.
+    """
     attributes = {"axis": as_axes(axis), "returned": returned, "weighted": weights is not None}
     return call("_npi_average", a, weights, out=out, **attributes)
 
 
 def argmax(a: Operand, axis: int | Sequence[int] | None = None, out: Operable | None = None) -> Any:
-    """Position of the largest element along ``axis``, of the flattened array by default; int64."""
+    """Position of the largest element along ``axis``, of the flattened array by default; int64.
+
+    Args:
+        a: any shape.
+        axis: one axis; None flattens first.
+        out: an array for the result.
+    """
     return call("_npi_argmax", a, out=out, axis=axis)
 
 
 def argmin(a: Operand, axis: int | Sequence[int] | None = None, out: Operable | None = None) -> Any:
-    """Position of the smallest element along ``axis``, of the flattened array by default; int64."""
+    """Position of the smallest element along ``axis``, of the flattened array by default; int64.
+
+    Args:
+        a: any shape.
+        axis: one axis; None flattens first.
+        out: an array for the result.
+    """
     return call("_npi_argmin", a, out=out, axis=axis)
 
 
@@ -166,7 +260,14 @@ def cumsum(
     dtype: DTypeLike = None,
     out: Operable | None = None,
 ) -> Any:
-    """Running sum along ``axis``, of the flattened array by default."""
+    """Running sum along ``axis``, of the flattened array by default.
+
+    Args:
+        a: any shape.
+        axis: one axis; None flattens first.
+        dtype: of the sums and the result.
+        out: an array for the result.
+    """
     return call("cumsum", a, out=out, axis=axis, dtype=name_of(dtype))
 
 
@@ -209,7 +310,13 @@ def _end(a: Any, numbers: Operand, axis: int) -> Any:
 
 
 def ediff1d(ary: Operand, to_end: Operand | None = None, to_begin: Operand | None = None) -> Any:
-    """Differences of neighbours in the flattened array, with numbers prepended and appended."""
+    """Differences of neighbours in the flattened array, with numbers prepended and appended.
+
+    Args:
+        ary: any shape; flattened.
+        to_end: a number or an array, after the differences.
+        to_begin: a number or an array, before the differences.
+    """
     begin, end = is_array(to_begin), is_array(to_end)
     return call(
         "_npi_ediff1d",
@@ -232,7 +339,17 @@ def percentile(
     interpolation: str = "linear",
     keepdims: bool = False,
 ) -> Any:
-    """The ``q``-th percentiles, from 0 to 100, along axes."""
+    """The ``q``-th percentiles, from 0 to 100, along axes.
+
+    Args:
+        a: any shape.
+        q: a number or an array, from 0 to 100.
+        axis: one axis or several; None takes all.
+        out: an array for the result.
+        overwrite_input: only None is supported.
+        interpolation: between two elements: 'linear', 'lower', 'higher', 'midpoint' or 'nearest'.
+        keepdims: whether reduced axes stay, with extent one.
+    """
     if overwrite_input is not None:
         raise NotDefinedError("percentile: overwrite_input is not supported; leave it out.")
     attributes = {"axis": as_axes(axis), "interpolation": interpolation, "keepdims": keepdims}
@@ -250,7 +367,17 @@ def quantile(
     interpolation: str = "linear",
     keepdims: bool = False,
 ) -> Any:
-    """The ``q``-th quantiles, from 0 to 1, along axes."""
+    """The ``q``-th quantiles, from 0 to 1, along axes.
+
+    Args:
+        a: any shape.
+        q: a number or an array, from 0 to 1.
+        axis: one axis or several; None takes all.
+        out: an array for the result.
+        overwrite_input: only None is supported.
+        interpolation: between two elements: 'linear', 'lower', 'higher', 'midpoint' or 'nearest'.
+        keepdims: whether reduced axes stay, with extent one.
+    """
     return percentile(a, q * 100, axis, out, overwrite_input, interpolation, keepdims)
 
 
@@ -282,6 +409,12 @@ def histogram(
 
 
 def bincount(x: Operand, weights: Operand | None = None, minlength: int = 0) -> Any:
-    """How often each whole number from 0 on occurs in ``x``, or the sum of its weights."""
+    """How often each whole number from 0 on occurs in ``x``, or the sum of its weights.
+
+    Args:
+        x: whole numbers of at least 0, with one axis.
+        weights: of the shape of ``x``; None counts 1 for each.
+        minlength: the least length of the result.
+    """
     attributes = {"minlength": minlength, "has_weights": weights is not None}
     return call("_npi_bincount", x, weights, **attributes)

@@ -49,12 +49,20 @@ def nonzero(a: Any) -> tuple[Any, ...]:
 
 
 def argwhere(a: Operand) -> Any:
-    """The indices of the elements that are not 0, one row each."""
+    """The indices of the elements that are not 0, one row each.
+
+    Args:
+        a: any shape.
+    """
     return call("_npx_nonzero", a)
 
 
 def flatnonzero(a: Any) -> Any:
-    """The positions in the flattened array of the elements that are not 0."""
+    """The positions in the flattened array of the elements that are not 0.
+
+    Args:
+        a: any shape.
+    """
     return nonzero(a.reshape(-1))[0]
 
 
@@ -132,7 +140,14 @@ def sort(
     kind: str | None = None,
     order: str | None = None,
 ) -> Any:
-    """In rising order along ``axis``; the flattened array where it is None."""
+    """In rising order along ``axis``; the flattened array where it is None.
+
+    Args:
+        a: any shape.
+        axis: along which; None flattens first.
+        kind: ignored: every sort is stable.
+        order: only None is supported.
+    """
     if order is not None:
         raise NotDefinedError("sort: order is for structured arrays, which are not supported.")
     return call("sort", a, axis=axis)
@@ -144,7 +159,14 @@ def argsort(
     kind: str | None = None,
     order: str | None = None,
 ) -> Any:
-    """The positions that sort the array along ``axis``; int64."""
+    """The positions that sort the array along ``axis``; int64.
+
+    Args:
+        a: any shape.
+        axis: along which; None flattens first.
+        kind: ignored: every sort is stable.
+        order: only None is supported.
+    """
     if order is not None:
         raise NotDefinedError("argsort: order is for structured arrays, which are not supported.")
     return call("argsort", a, axis=axis, is_ascend=True, dtype="int64")
@@ -164,7 +186,13 @@ def _place(obj: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def delete(arr: Any, obj: Operand, axis: Any = None) -> Any:
-    """Without the elements at a number, a slice or an array of positions, along ``axis``."""
+    """Without the elements at a number, a slice or an array of positions, along ``axis``.
+
+    Args:
+        arr: any shape.
+        obj: a number, a slice, or an array of positions.
+        axis: along which; None flattens first.
+    """
     positions, attributes = _place(obj)
     if positions is not None:
         # Positions may repeat, so how many elements stay is a matter of their values.
@@ -177,7 +205,14 @@ def delete(arr: Any, obj: Operand, axis: Any = None) -> Any:
 
 
 def insert(arr: Operand, obj: Operand, values: Any, axis: Any = None) -> Any:
-    """With ``values`` before a number, a slice or an array of positions, along ``axis``."""
+    """With ``values`` before a number, a slice or an array of positions, along ``axis``.
+
+    Args:
+        arr: any shape.
+        obj: a number, a slice, or an array of positions.
+        values: a number, or an array that is broadcast.
+        axis: along which; None flattens first.
+    """
     positions, attributes = _place(obj)
     number = isinstance(values, NUMBERS)
     name = "_npi_insert_slice"
@@ -192,5 +227,10 @@ def insert(arr: Operand, obj: Operand, values: Any, axis: Any = None) -> Any:
 
 
 def extract(condition: Any, arr: Any) -> Any:
-    """The elements where ``condition`` is true, in one axis."""
+    """The elements where ``condition`` is true, in one axis.
+
+    Args:
+        condition: of the shape of ``arr``.
+        arr: any shape.
+    """
     return take(arr.reshape(-1), flatnonzero(condition), 0, "clip")

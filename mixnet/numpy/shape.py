@@ -28,42 +28,81 @@ if TYPE_CHECKING:
 
 @as_operator
 def reshape(a: Any, newshape: Any, order: str = "C", out: Any = None) -> Any:
-    """The elements in another shape; one -1 takes what remains."""
+    """The elements in another shape; one -1 takes what remains.
+
+    Args:
+        a: any shape.
+        newshape: a number or a sequence; one -1 stands for what remains.
+        order: 'C'; nothing else is supported.
+        out: an array for the result.
+    """
     shape = (newshape,) if isinstance(newshape, (int, onp.integer)) else tuple(newshape)
     return call("_np_reshape", a, out=out, newshape=shape, order=order)
 
 
 def ravel(x: Operand, order: str = "C") -> Any:
-    """All elements in one axis."""
+    """All elements in one axis.
+
+    Args:
+        x: any shape.
+        order: 'C'; nothing else is supported.
+    """
     if order != "C":
         raise OptionError(f"ravel: order={order!r} is not supported; only 'C' is.")
     return reshape(x, (-1,), order)
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """The extents of the axes."""
+    """The extents of the axes.
+
+    Args:
+        a: an array, or nested lists.
+    """
     return tuple(a.shape) if is_array(a) else onp.shape(a)
 
 
 @as_operator
 def transpose(a: Any, axes: Any = None) -> Any:
-    """Axes in another order, reversed by default."""
+    """Axes in another order, reversed by default.
+
+    Args:
+        a: any shape.
+        axes: a permutation of the axes; None reverses them.
+    """
     return call("_np_transpose", a, axes=None if axes is None else tuple(axes))
 
 
 def swapaxes(a: Operand, axis1: int, axis2: int) -> Any:
-    """Two axes exchanged."""
+    """Two axes exchanged.
+
+    Args:
+        a: any shape.
+        axis1: one axis.
+        axis2: the other.
+    """
     return call("_npi_swapaxes", a, dim1=axis1, dim2=axis2)
 
 
 @as_operator
 def moveaxis(a: Operand, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
-    """Axes moved from ``source`` to ``destination``."""
+    """Axes moved from ``source`` to ``destination``.
+
+    Args:
+        a: any shape.
+        source: one axis or several.
+        destination: as many: where they are in the result.
+    """
     return call("_np_moveaxis", a, source=as_axes(source), destination=as_axes(destination))
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """Axis ``axis`` moved before axis ``start``."""
+    """Axis ``axis`` moved before axis ``start``.
+
+    Args:
+        a: any shape.
+        axis: the axis to move.
+        start: the axis before which it is put.
+    """
     order = list(range(a.ndim))
     moved = order.pop(axis)
     start = start + a.ndim if start < 0 else start
@@ -80,18 +119,33 @@ def expand_dims(a: Operand, axis: int) -> Any:
 def squeeze(
     a: Operand, axis: int | Sequence[int] | None = None, out: Operable | None = None
 ) -> Any:
-    """Without axes of extent one: all of them, or ``axis``."""
+    """Without axes of extent one: all of them, or ``axis``.
+
+    Args:
+        a: any shape.
+        axis: one axis or several, of extent one; None takes all of them.
+        out: an array for the result.
+    """
     return call("_np_squeeze", a, out=out, axis=as_axes(axis))
 
 
 def broadcast_to(array: Operand, shape: int | Sequence[int]) -> Any:
-    """Repeated along axes of extent one, and new first ones, to ``shape``."""
+    """Repeated along axes of extent one, and new first ones, to ``shape``.
+
+    Args:
+        array: any shape.
+        shape: of the result.
+    """
     target = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
     return call("_npi_broadcast_to", as_array(array), shape=target)
 
 
 def broadcast_arrays(*args: Any) -> list[Any]:
-    """The arrays, repeated to the shape that they have together."""
+    """The arrays, repeated to the shape that they have together.
+
+    Args:
+        args: arrays whose shapes can be broadcast.
+    """
     shape = onp.broadcast_shapes(*[each.shape for each in args])
     return [broadcast_to(each, shape) for each in args]
 
@@ -99,7 +153,13 @@ def broadcast_arrays(*args: Any) -> list[Any]:
 def concatenate(
     seq: Sequence[Operand], axis: int | Sequence[int] | None = 0, out: Operable | None = None
 ) -> Any:
-    """Arrays joined along ``axis``; flattened first where it is None."""
+    """Arrays joined along ``axis``; flattened first where it is None.
+
+    Args:
+        seq: arrays whose extents agree in all other axes.
+        axis: along which; None flattens first.
+        out: an array for the result.
+    """
     return call("_npi_concatenate", *seq, out=out, axis=axis)
 
 
@@ -109,32 +169,59 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
 
 
 def stack(arrays: Sequence[Operand], axis: int = 0, out: Operable | None = None) -> Any:
-    """Arrays of one shape joined along a new axis."""
+    """Arrays of one shape joined along a new axis.
+
+    Args:
+        arrays: arrays of one shape.
+        axis: where the new axis is in the result.
+        out: an array for the result.
+    """
     return call("_npi_stack", *arrays, out=out, axis=axis)
 
 
 def vstack(arrays: Sequence[Operand], out: Operable | None = None) -> Any:
-    """Arrays joined as rows."""
+    """Arrays joined as rows.
+
+    Args:
+        arrays: arrays whose shapes agree but for the first axis; one with one axis is a row.
+        out: an array for the result.
+    """
     return call("_npi_vstack", *arrays, out=out)
 
 
 def row_stack(arrays: Sequence[Operand]) -> Any:
-    """Arrays joined as rows."""
+    """Arrays joined as rows.
+
+    Args:
+        arrays: arrays whose shapes agree but for the first axis; one with one axis is a row.
+    """
     return vstack(arrays)
 
 
 def hstack(arrays: Sequence[Operand]) -> Any:
-    """Arrays joined along the second axis, the first for 1-D."""
+    """Arrays joined along the second axis, the first for 1-D.
+
+    Args:
+        arrays: arrays whose shapes agree but for the axis that is joined.
+    """
     return call("_npi_hstack", *arrays)
 
 
 def dstack(arrays: Sequence[Operand]) -> Any:
-    """Arrays joined along the third axis."""
+    """Arrays joined along the third axis.
+
+    Args:
+        arrays: arrays whose shapes agree but for the third axis; missing axes are added.
+    """
     return call("_npi_dstack", *arrays)
 
 
 def column_stack(tup: Sequence[Operand]) -> Any:
-    """1-D arrays as columns, and matrices, joined side by side."""
+    """1-D arrays as columns, and matrices, joined side by side.
+
+    Args:
+        tup: arrays of one or two axes, with the same number of rows.
+    """
     return call("_npi_column_stack", *tup)
 
 
@@ -167,6 +254,11 @@ def _slice(ary: Any, begin: int, end: int, axis: int) -> Any:
 def split(ary: Operand, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Any]:
     """Cut along ``axis`` into equal parts, or before each of several indices.
 
+    Args:
+        ary: any shape.
+        indices_or_sections: the number of parts, or a sequence of indices to cut before.
+        axis: along which.
+
     Raises:
         ValueError: the extent does not divide into that many parts.
     """
@@ -181,7 +273,13 @@ def split(ary: Operand, indices_or_sections: int | Sequence[int], axis: int = 0)
 
 
 def array_split(ary: Operand, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Any]:
-    """Cut along ``axis`` into parts that differ by one at most, or before indices."""
+    """Cut along ``axis`` into parts that differ by one at most, or before indices.
+
+    Args:
+        ary: any shape.
+        indices_or_sections: the number of parts, or a sequence of indices to cut before.
+        axis: along which.
+    """
     if isinstance(indices_or_sections, (int, onp.integer)):
         sections = int(indices_or_sections)
         if sections <= 0:
@@ -195,26 +293,47 @@ def _check_axes(name: str, ary: Any, least: int) -> None:
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Cut along the second axis, of 1-D along the first."""
+    """Cut along the second axis, of 1-D along the first.
+
+    Args:
+        ary: at least one axis.
+        indices_or_sections: the number of parts, or a sequence of indices to cut before.
+    """
     _check_axes("hsplit", ary, 1)
     return split(ary, indices_or_sections, 0 if len(ary.shape) == 1 else 1)
 
 
 def vsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Any]:
-    """Cut along the first axis."""
+    """Cut along the first axis.
+
+    Args:
+        ary: at least two axes.
+        indices_or_sections: the number of parts, or a sequence of indices to cut before.
+    """
     _check_axes("vsplit", ary, 2)
     return split(ary, indices_or_sections, 0)
 
 
 def dsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Any]:
-    """Cut along the third axis."""
+    """Cut along the third axis.
+
+    Args:
+        ary: at least three axes.
+        indices_or_sections: the number of parts, or a sequence of indices to cut before.
+    """
     _check_axes("dsplit", ary, 3)
     return split(ary, indices_or_sections, 2)
 
 
 @as_operator
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
-    """Every element ``repeats`` times along ``axis``, of the flattened array by default."""
+    """Every element ``repeats`` times along ``axis``, of the flattened array by default.
+
+    Args:
+        a: any shape.
+        repeats: a number, or one for each position along ``axis``.
+        axis: along which; None flattens first.
+    """
     if isinstance(repeats, (int, onp.integer)):
         return call("repeat", a, repeats=int(repeats), axis=axis)
     counts = onp.asarray(repeats.asnumpy() if hasattr(repeats, "asnumpy") else repeats)
@@ -224,7 +343,12 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
 
 
 def tile(A: Operand, reps: int | Sequence[int]) -> Any:
-    """The array repeated ``reps`` times along its axes."""
+    """The array repeated ``reps`` times along its axes.
+
+    Args:
+        A: any shape.
+        reps: a number, or one for each axis; missing axes are added in front.
+    """
     reps = (reps,) if isinstance(reps, (int, onp.integer)) else tuple(reps)
     if is_array(A) and 0 not in reps and reps and len(getattr(A, "shape", (1,))):
         return call("tile", A, reps=reps)
@@ -240,35 +364,66 @@ def tile(A: Operand, reps: int | Sequence[int]) -> Any:
 
 
 def flip(m: Any, axis: Any = None, out: Operable | None = None) -> Any:
-    """The other way round along axes, all by default."""
+    """The other way round along axes, all by default.
+
+    Args:
+        m: any shape.
+        axis: one axis or several; None takes all.
+        out: an array for the result.
+    """
     check_operand("flip", m)
     axes = tuple(range(m.ndim)) if axis is None else as_axes(axis)
     return call("_npi_flip", m, out=out, axis=axes)
 
 
 def flipud(m: Operand) -> Any:
-    """Rows in reverse order."""
+    """Rows in reverse order.
+
+    Args:
+        m: at least one axis.
+    """
     return flip(m, 0)
 
 
 def fliplr(m: Operand) -> Any:
-    """Columns in reverse order."""
+    """Columns in reverse order.
+
+    Args:
+        m: at least two axes.
+    """
     return flip(m, 1)
 
 
 @as_operator
 def roll(a: Operand, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Any:
-    """Shifted along axes, round the end; the flattened array by default."""
+    """Shifted along axes, round the end; the flattened array by default.
+
+    Args:
+        a: any shape.
+        shift: by how many positions; one number for each axis if there are several.
+        axis: one axis or several; None flattens first, and restores the shape.
+    """
     return call("_np_roll", a, shift=as_axes(shift), axis=as_axes(axis))
 
 
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
-    """Turned by 90 degrees ``k`` times in the plane of two axes."""
+    """Turned by 90 degrees ``k`` times in the plane of two axes.
+
+    Args:
+        m: at least two axes.
+        k: how many times; below 0 in the other direction.
+        axes: two axes, from the first towards the second.
+    """
     return call("_npi_rot90", m, k=k, axes=tuple(axes))
 
 
 def tril(m: Operand, k: int = 0) -> Any:
-    """Zeros above diagonal ``k``."""
+    """Zeros above diagonal ``k``.
+
+    Args:
+        m: at least two axes; the last two are matrices.
+        k: 0 is the main diagonal, 1 the one above it.
+    """
     return call("_npi_tril", m, k=k)
 
 
@@ -276,13 +431,26 @@ def tril(m: Operand, k: int = 0) -> Any:
 def trace(
     a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1, out: Operable | None = None
 ) -> Any:
-    """Sum of a diagonal."""
+    """Sum of a diagonal.
+
+    Args:
+        a: at least two axes.
+        offset: which diagonal: 0 is the main one, 1 the one above it.
+        axis1: the rows.
+        axis2: the columns.
+        out: an array for the result.
+    """
     return call("_np_trace", a, out=out, offset=offset, axis1=axis1, axis2=axis2)
 
 
 @as_operator
 def diag(array: Operand, k: int = 0) -> Any:
-    """A diagonal of a matrix, or the matrix with a 1-D array as diagonal."""
+    """A diagonal of a matrix, or the matrix with a 1-D array as diagonal.
+
+    Args:
+        array: one axis or two.
+        k: 0 is the main diagonal, 1 the one above it.
+    """
     return call("_np_diag", array, k=k)
 
 
@@ -294,7 +462,14 @@ def diagflat(array: Operand, k: int = 0) -> Any:
 
 @as_operator
 def diagonal(a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """A diagonal of two axes, along a new last axis."""
+    """A diagonal of two axes, along a new last axis.
+
+    Args:
+        a: at least two axes.
+        offset: which diagonal: 0 is the main one, 1 the one above it.
+        axis1: the rows.
+        axis2: the columns.
+    """
     return call("_np_diagonal", a, offset=offset, axis1=axis1, axis2=axis2)
 
 
@@ -304,7 +479,10 @@ def _atleast(ndim: int) -> Any:
         return results
 
     atleast.__name__ = atleast.__qualname__ = f"atleast_{ndim}d"
-    atleast.__doc__ = f"Arrays with at least {ndim} axes: one, or a list of several."
+    atleast.__doc__ = (
+        f"Arrays with at least {ndim} axes.\n\nArgs:\n    arys: arrays; the result is one array for "
+        f"one, a list for several.\n"
+    )
     return atleast
 
 
@@ -342,7 +520,12 @@ def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) ->
 
 
 def resize(a: Any, new_shape: int | Sequence[int]) -> Any:
-    """The elements again and again until ``new_shape`` is full."""
+    """The elements again and again until ``new_shape`` is full.
+
+    Args:
+        a: any shape.
+        new_shape: of the result; zeros if ``a`` has no elements.
+    """
     target = (new_shape,) if isinstance(new_shape, (int, onp.integer)) else tuple(new_shape)
     size = int(onp.prod(target, dtype=onp.int64))
     if not a.size:
@@ -354,7 +537,13 @@ def resize(a: Any, new_shape: int | Sequence[int]) -> Any:
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
-    """The index of each axis from positions in the flattened array."""
+    """The index of each axis from positions in the flattened array.
+
+    Args:
+        indices: whole numbers, of any shape.
+        shape: of the array that the positions belong to.
+        order: 'C'; nothing else is supported.
+    """
     if order != "C":
         raise NotDefinedError("unravel_index: only order='C' is supported.")
     shape = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
@@ -365,13 +554,23 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
-    """The indices of the main diagonal, an array for each axis."""
+    """The indices of the main diagonal, an array for each axis.
+
+    Args:
+        arr: at least two axes of the same extent.
+    """
     indices = call("_npi_diag_indices_from", arr)
     return tuple(indices[i] for i in range(arr.ndim))
 
 
 def may_share_memory(a: Operand, b: Operand, max_work: object = None) -> bool:
-    """Whether two arrays have elements in common: one is a view of the other, or both of a third."""
+    """Whether two arrays have elements in common: one is a view of the other, or both of a third.
+
+    Args:
+        a: an array.
+        b: an array.
+        max_work: ignored.
+    """
     check_array("may_share_memory", a)
     check_array("may_share_memory", b)
     (base, start, size), (other, begin, count) = _storage(a), _storage(b)
@@ -379,7 +578,13 @@ def may_share_memory(a: Operand, b: Operand, max_work: object = None) -> bool:
 
 
 def shares_memory(a: Operand, b: Operand, max_work: object = None) -> bool:
-    """Whether two arrays have elements in common."""
+    """Whether two arrays have elements in common.
+
+    Args:
+        a: an array.
+        b: an array.
+        max_work: ignored.
+    """
     return may_share_memory(a, b)
 
 

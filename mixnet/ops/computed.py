@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import DTypeError
+from mixnet.base import DTypeError, MXNetError
 from mixnet.ops.generators.source import (
     KEY_DEMAND,
     AnswerError,
@@ -20,7 +20,7 @@ from mixnet.ops.generators.source import (
     DrawnNow,
 )
 from mixnet.ops.operator import Arrays, Statics
-from mixnet.ops.parameters import KEY, STREAM, Parametrized
+from mixnet.ops.parameters import KEY, STREAM, Parametrized, as_called
 from mixnet.ops.schema.stream import key_at, stream_at
 
 
@@ -99,7 +99,11 @@ class Computed(Parametrized):
         if not self.draws_as_mxnet:
             return (KEY_DEMAND,)
         numbers = tuple(scalars) if self.draws_by_value else (0.0,) * len(scalars)
-        return _demands(self, statics, tuple(known), numbers)
+        try:
+            return _demands(self, statics, tuple(known), numbers)
+        except MXNetError as error:
+            error.args, error.__notes__ = (as_called(str(error)), *error.args[1:]), []
+            raise error.with_traceback(None) from error.__cause__
 
     def drawn_on_numpy(
         self, statics: Statics, scalars: Sequence[Any], count: int, key: DrawnForHost

@@ -31,6 +31,11 @@ KEY, STREAM, TRAINING = "key", "stream", "training"
 _PREFIX = re.compile(r"^_(npi_|npx_|np_|contrib_|image_|random_|sample_|linalg_)?(?=[a-zA-Z])")
 
 
+def as_called(message: str) -> str:
+    """An operator's message with the name as users write it: ``flip:``, not ``_npi_flip:``."""
+    return _PREFIX.sub("", message) if re.match(r"\w+:", message) else message
+
+
 def _is_note(name: str) -> bool:
     """Whether a keyword is a remark about a node, such as ``__layout__``, which no operator reads."""
     return len(name) > 4 and name.startswith("__") and name.endswith("__")

@@ -10,6 +10,7 @@ import numpy as np
 from mixnet.base import MXNetError, ShapeError
 from mixnet.ops.op import Op
 from mixnet.ops.operator import Operator, Statics, is_own
+from mixnet.ops.parameters import as_called
 from mixnet.ops.schema.attributes import Dynamic
 
 Shape = tuple[int, ...]
@@ -105,7 +106,7 @@ def reason(op: Operator, statics: Statics, shapes: Sequence[Shape | None], error
     """
     text = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
     if is_own(op) or isinstance(error, MXNetError):
-        return text
+        return as_called(text)
     misfit = _misfit(op, statics, shapes, text) if isinstance(op, Op) else ""
     if misfit:
         return misfit

@@ -131,7 +131,11 @@ class Optimizer:
 
     @staticmethod
     def register(klass: type[Optimizer]) -> type[Optimizer]:
-        """Decorator: register an optimizer class under its name in lower case."""
+        """Decorator: register an optimizer class under its name in lower case.
+
+        Args:
+            klass: the class.
+        """
         name = klass.__name__.lower()
         known = Optimizer.opt_registry.get(name)
         if known is not None:
@@ -146,6 +150,10 @@ class Optimizer:
     @staticmethod
     def create_optimizer(name: str, **kwargs: Any) -> Optimizer:
         """An optimizer by name, in any case.
+
+        Args:
+            name: of the class.
+            kwargs: its arguments.
 
         Raises:
             ValueError: no optimizer has that name.
@@ -170,6 +178,9 @@ class Optimizer:
     def set_learning_rate(self, lr: float) -> None:
         """Change the learning rate.
 
+        Args:
+            lr: the new rate.
+
         Raises:
             UserWarning: a scheduler sets it.
         """
@@ -193,6 +204,9 @@ class Optimizer:
         """Factors of the learning rate by name or number of the parameter.
 
         They override those that the variables of ``sym`` have.
+
+        Args:
+            args_lr_mult: names or numbers, and factors.
         """
         self.lr_mult = {**self._of_symbol("__lr_mult__"), **args_lr_mult}
 
@@ -200,6 +214,9 @@ class Optimizer:
         """Factors of the weight decay by name or number of the parameter.
 
         By default parameters whose names end neither in ``_weight`` nor in ``_gamma`` do not decay.
+
+        Args:
+            args_wd_mult: names or numbers, and factors.
         """
         self.wd_mult = {
             **{name: 0.0 for name in self.idx2name.values() if not self._decays(name)},
@@ -298,6 +315,10 @@ class Optimizer:
     def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
         """``create_state``, with a float32 copy of a half-precision weight if requested.
 
+        Args:
+            index: number or name of the parameter.
+            weight: its array.
+
         Returns:
             The state; with ``multi_precision`` and a half-precision weight the pair of the copy and
             the state of the copy.
@@ -368,7 +389,14 @@ class Optimizer:
 
     @only_steps
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """``update``, through the float32 copy where ``create_state_multi_precision`` made one."""
+        """``update``, through the float32 copy where ``create_state_multi_precision`` made one.
+
+        Args:
+            index: number or name of the parameter.
+            weight: its array, which is changed.
+            grad: the gradient, in the shape of the weight.
+            state: what ``create_state_multi_precision`` returned; changed too.
+        """
         if not self._is_mixed(weight):
             self.update(index, weight, grad, state)
             return

@@ -48,6 +48,11 @@ MISTAKES = [
     mistake("nd.clip(x, 'a', 3)", AttributeValueError, "a_min='a'", "a number"),
     mistake("nd.L2Normalization(x, mode='foo')", AttributeValueError, "'foo'", "'channel'"),
     mistake("nd.Custom(x, op_type='nothing')", MXNetError, "'nothing'", "mx.operator.register"),
+    # ---- the name as users write it
+    mistake("mnp.random.uniform(dtype='int32')", AttributeValueError, "uniform: dtype='int32'"),
+    mistake("nd.sample_multinomial(nd.array([1], dtype='int32'))", MXNetError, "multinomial: data"),
+    mistake("nd.contrib.allclose(x, nd.ones((3,)))", ShapeError, "allclose: a is (2, 3)"),
+    mistake("nd.random.randint(3, 1)", AttributeValueError, "randint: low=3"),
     # ---- axes
     mistake("nd.sum(x, axis=2)", ShapeError, "axis=(2,)", "2 axes"),
     mistake("nd.argmax(x, axis=4)", ShapeError, "axis=4", "2 axes"),

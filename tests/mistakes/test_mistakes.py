@@ -48,7 +48,8 @@ MISTAKES = list(
 INTERNAL = re.compile(
     r"\bjax\b|jaxpr|MLIR|\bXLA\b|\blax\.|Tracer|tuple index out of range|list index out of range|"
     r"inhomogeneous|could not be broadcast|out of bounds for array of dimension|NoneType|"
-    r"invalid literal|object has no attribute '_|incompatible shapes for broadcasting|mixnet\.base",
+    r"invalid literal|object has no attribute '_|incompatible shapes for broadcasting|mixnet\.base|"
+    r"^_(npi|np|npx|contrib|image|linalg|random|sample)_",
     re.IGNORECASE,
 )
 FOREIGN = tuple(str(Path(module.__file__ or "").parent) for module in (jax, np))

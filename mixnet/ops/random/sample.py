@@ -347,8 +347,7 @@ for _name, _distribution in DISTRIBUTIONS.items():
 def _check_range(low: float, high: float) -> None:
     if not float(low).is_integer() or not float(high).is_integer() or low >= high:
         raise OperatorValueError(
-            f"_random_randint: low={low:g}, high={high:g}, but they must be whole numbers with "
-            f"low < high."
+            f"randint: low={low:g}, high={high:g}, but they must be whole numbers with low < high."
         )
 
 

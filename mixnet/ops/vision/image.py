@@ -60,7 +60,7 @@ def normalize(data, *, mean: tuple[float, ...] = (0.0,) * 4, std: tuple[float, .
     if data.ndim not in (3, 4) or data.shape[-3] not in (1, 3):
         raise ShapeError(
             f"_image_normalize: data {data.shape} must have the axes (channels, height, width) or "
-            f"(batch, channels, height, width), with 1 or 3 channels; _image_to_tensor makes them."
+            f"(batch, channels, height, width), with 1 or 3 channels; image.to_tensor makes them."
         )
     channels = data.shape[-3]
     parts = []

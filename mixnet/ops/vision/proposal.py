@@ -168,7 +168,7 @@ Source: MXNet operator ``{name}``.
 def _only_one(batch: int) -> None:
     if batch != 1:
         raise ShapeError(
-            f"_contrib_Proposal takes one image, not {batch}; use _contrib_MultiProposal."
+            f"_contrib_Proposal takes one image, not {batch}; use contrib.MultiProposal."
         )
 
 

@@ -7,6 +7,7 @@ from itertools import islice
 from mixnet.base import ContextError, MXNetError
 from mixnet.context import Context
 from mixnet.ops.operator import Operator, Statics, is_own
+from mixnet.ops.parameters import as_called
 from mixnet.ops.reason import explain
 from mixnet.passes.infer_shape import evaluate
 from mixnet.runtime.value.turns import turns_of
@@ -114,6 +115,7 @@ def explained(
     own = is_own(op)
     if isinstance(error, MXNetError) and not own:
         error.__notes__ = []  # JAX's note that it has omitted frames
+        error.args = (as_called(str(error)), *error.args[1:])
         return error.with_traceback(None)
     if isinstance(error, MXNetError):
         return error
