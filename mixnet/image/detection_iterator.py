@@ -213,6 +213,9 @@ class ImageDetIter(ImageIter):
             )
         row[0, : label.shape[0], : label.shape[1]] = label
 
+    def _is_valid(self, image: Any) -> bool:
+        return super()._is_valid([image])  # as MXNet gives it to programs that override the check
+
     def draw_next(
         self,
         color: Any = None,

@@ -237,6 +237,8 @@ class ImageIter(DataIter):
         Raises:
             StopIteration: there is none.
         """
+        if self._ended:
+            raise StopIteration
         if self.seq is None:
             record = self.imgrec.read()
             if record is None:
@@ -286,7 +288,7 @@ class ImageIter(DataIter):
             raise AttributeValueError("This iterator expects inputs to have 3 channels.")
 
     def check_valid_image(self, data: Any) -> None:
-        """Raise RuntimeError if the image, the first of ``data``, has no axes."""
+        """Raise RuntimeError if an image has no axes: it is left out."""
         if len(data[0].shape) == 0:
             raise MXNetError("Data shape is wrong")
 
@@ -342,7 +344,8 @@ class ImageIter(DataIter):
                         image = self.imdecode(content)
                     except MXNetError as error:
                         raise _broken(place, error) from None
-                    self.check_valid_image([image])
+                    if not self._is_valid(image):
+                        continue
                 augmented = self._augmented(image, raw_label, place)
                 if augmented is None:
                     continue
@@ -356,6 +359,14 @@ class ImageIter(DataIter):
                 self._write_label(label[begin : begin + 1], augmented[1])
                 begin += 1
         return begin
+
+    def _is_valid(self, image: Any) -> bool:
+        try:
+            self.check_valid_image(image)
+        except RuntimeError as error:
+            logging.debug("Invalid image, skipping:  %s", error)
+            return False
+        return True
 
     def _augmented(
         self, image: NDArray | np.ndarray, raw_label: object, place: str
@@ -402,8 +413,8 @@ class ImageIter(DataIter):
                 self._rest = data[:filled].copy(), label[:filled].copy()
                 raise StopIteration
             pad = self.batch_size - filled
-            self._ended = self.last_batch_handle == "pad"
             self._fill(data, label, filled)
+            self._ended = self.last_batch_handle == "pad"
         return DataBatch([given_away(data)], [given_away(label)], pad=pad)
 
     def _fill(self, data: np.ndarray, label: np.ndarray, filled: int) -> None:

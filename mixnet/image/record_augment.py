@@ -367,7 +367,8 @@ class Normalizer:
 
     Args:
         settings: the parameters.
-        dtype: of the result: float32, or uint8 and int8, which allow no mean and no scale.
+        dtype: of the result: float32; uint8, the pixels themselves; or int8, from which only the mean is
+            subtracted, rounded to whole numbers.
         divides: divide by the standard deviation at the end; otherwise ``scale / std`` is one factor. MXNet
             uses both, which differ in the last bit.
     """
@@ -407,10 +408,11 @@ class Normalizer:
     def _values(self, contrast: float, illumination: float) -> np.ndarray:
         """``(4, 256)``: the result for each pixel value."""
         pixel = np.arange(256)
-        if self.dtype != np.float32:
-            top = np.iinfo(self.dtype).max
-            return np.tile(np.minimum(pixel, top).astype(self.dtype), (4, 1))
         mean = np.float32(0) if self.mean_image is not None else self._mean[:, None]
+        if self.dtype == np.uint8:
+            return np.tile(pixel.astype(np.uint8), (4, 1))
+        if self.dtype == np.int8:
+            return _as_int8(np.tile(pixel, (4, 1)), mean)
         values = (pixel.astype(np.float32) - mean) * np.float32(contrast) + np.float32(illumination)
         if self._std is not None:
             return values * np.float32(self.settings.scale) / self._std[:, None]
@@ -447,15 +449,21 @@ class Normalizer:
             planes: Any = ()
         else:
             planes = cv2.split(pixels)
-        for plane, values, target in zip(planes, table, out, strict=False):
+        for index, (plane, values, target) in enumerate(zip(planes, table, out, strict=False)):
             if mirrored:
                 plane = cv2.flip(plane, 1)
             if self.dtype == np.uint8:
                 target[...] = plane
-            elif self.dtype == np.int8:
-                np.minimum(plane, 127, out=target, casting="unsafe")
+            elif self.dtype == np.int8 and self.mean_image is not None:
+                target[...] = _as_int8(plane, self.mean_image[index])
             else:
                 cv2.LUT(plane, values, dst=target)
         if self.mean_image is not None and self.dtype == np.float32:
             factor = self._factor[: len(out), None, None] * np.float32(contrast)
             out -= self.mean_image * factor
+
+
+def _as_int8(pixels: np.ndarray, mean: np.ndarray | np.float32) -> np.ndarray:
+    """The pixels minus the mean, which is rounded half away from zero, within the range of int8."""
+    rounded = np.copysign(np.floor(np.abs(mean) + 0.5), mean)
+    return np.clip(pixels - rounded, -128, 127).astype(np.int8)

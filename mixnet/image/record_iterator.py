@@ -249,7 +249,7 @@ class ImageSource(RecordSource):
             self.words = None if of_augmenter is None else of_augmenter + self._normalize.words
         else:
             self.words = 0
-        if settings.mean_img and dtype == np.float32:
+        if settings.mean_img and dtype != np.uint8:
             self._normalize.use_mean_image(self._mean_image(settings))
 
     def _mean_image(self, settings: ImageRecordParameters) -> np.ndarray:

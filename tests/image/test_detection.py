@@ -131,6 +131,7 @@ def test_image_det_iter(five: dict[str, Any], source: str) -> None:
     )
     iterator.reset()
     assert first_values(iterator) == [([0, 10], 0), ([20, 30], 0), ([40, 0], 1)]
+    assert not list(iterator.draw_next())  # the pass has ended, though its last batch was filled
     rolling = image.ImageDetIter(2, (3, 24, 20), last_batch_handle="roll_over", **five[source])
     assert first_values(rolling) == [([0, 10], 0), ([20, 30], 0)]
     rolling.reset()

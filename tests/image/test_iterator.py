@@ -126,6 +126,16 @@ def test_methods_are_overridden(tmp_path: Path) -> None:
     assert batch.data[0].asnumpy().max(axis=(1, 2, 3)).tolist() == [0, 5]
 
 
+def test_images_that_a_check_refuses_are_left_out(tmp_path: Path) -> None:
+    class Bright(image.ImageIter):
+        def check_valid_image(self, data: Any) -> None:
+            if data.max().asscalar() < 15:
+                raise RuntimeError("too dark")
+
+    batch = next(Bright(2, SHAPE, **write_records(tmp_path, 4)))
+    assert batch.label[0].asnumpy().tolist() == [2, 3]
+
+
 def test_own_augmenters_get_arrays(tmp_path: Path) -> None:
     class Negative(image.Augmenter):
         def __call__(self, src: Any) -> Any:

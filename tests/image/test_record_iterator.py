@@ -78,6 +78,34 @@ def test_mean_image(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("more", "recorded"),
+    [
+        ({}, [127, 0, 3, 53]),
+        ({"mean_r": 10.5, "scale": 2, "max_random_contrast": 0.5}, [117, -11, -8, 42]),
+        ({"mean_r": 20.4}, [108, -20, -17, 33]),
+        ({"mean_r": -3.7}, [127, 4, 7, 57]),
+    ],
+)
+def test_int8_is_the_pixel_minus_the_rounded_mean(
+    tmp_path: Path, more: dict[str, Any], recorded: list
+) -> None:
+    path = str(tmp_path / "a.rec")
+    records = mx.recordio.MXRecordIO(path, "w")
+    pixels = np.zeros((2, 2, 3), np.uint8)
+    pixels[..., 2] = [[128, 0], [3, 53]]
+    records.write(mx.recordio.pack_img((0, 0, 0, 0), pixels, img_fmt=".png"))
+    records.close()
+    given = {"path_imgrec": path, "data_shape": (3, 2, 2), "batch_size": 1}
+    red = mx.io.ImageRecordInt8Iter(**given, **more).next().data[0][0, 0]
+    assert red.asnumpy().ravel().tolist() == recorded
+    if not more:
+        image = str(tmp_path / "mean.bin")
+        mx.nd.save(image, {"mean_img": mx.nd.full((3, 2, 2), 10.5)})
+        red = mx.io.ImageRecordInt8Iter(**given, mean_img=image).next().data[0][0, 0]
+        assert red.asnumpy().ravel().tolist() == [117, -11, -8, 42]
+
+
+@pytest.mark.parametrize(
     ("case", "more"),
     [
         ("plain", {}), ("mirror", {"mirror": True}), ("discard", {"round_batch": False}),
