@@ -110,6 +110,10 @@ class UnknownNameError(MXNetError, KeyError, mxnet_name="KeyError"):
         return MXNetError.__str__(self)  # KeyError puts quotes around the text
 
 
+class UnknownValueError(UnknownNameError, AttributeValueError, mxnet_name="KeyError"):
+    """An argument is not one of the values that MXNet looks up in a table."""
+
+
 class DTypeError(MXNetError, TypeError, mxnet_name="MXNetError"):
     """A dtype is unknown, or the operator does not take it."""
 

@@ -41,14 +41,12 @@ class HasDType(Protocol):
     def dtype(self) -> Any: ...
 
 
-DTypeLike = str | int | type | np.dtype | HasDType | None
-"""What names a dtype: its name, a NumPy or Python type, a dtype, MXNet's code, an array of it;
-None for float32.
-"""
+DTypeLike = str | type | np.dtype | HasDType | None
+"""What names a dtype: its name, a NumPy or Python type, a dtype, an array of it; None for float32."""
 
 
 def as_dtype(dtype: DTypeLike) -> np.dtype:
-    """NumPy dtype of a name, type, dtype, array or MXNet type code; ``None`` is float32.
+    """NumPy dtype of a name, type, dtype or array; ``None`` is float32.
 
     Raises:
         DTypeError: not a dtype that arrays can have.
@@ -61,9 +59,7 @@ def as_dtype(dtype: DTypeLike) -> np.dtype:
         pass
     named: Any = dtype  # whatever NumPy takes
     try:
-        if isinstance(dtype, int) and not isinstance(dtype, bool):
-            result = BY_CODE[dtype]
-        elif isinstance(dtype, str) and dtype in BY_NAME:
+        if isinstance(dtype, str) and dtype in BY_NAME:
             result = BY_NAME[dtype]
         elif hasattr(dtype, "asnumpy"):  # an array says its own
             result = np.dtype(named.dtype)

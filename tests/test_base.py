@@ -258,3 +258,15 @@ def test_errors_of_files_can_be_sent_to_other_processes(error: base.FileError) -
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error) and str(again) == str(error)
     assert (again.errno, again.filename) == (error.errno, error.filename)
+
+
+@pytest.mark.parametrize("code", [0, 3, 99, "3"])
+def test_a_number_is_no_dtype(code: object) -> None:
+    for make in (
+        lambda: mx.nd.zeros(2, dtype=code),
+        lambda: mx.nd.zeros(2).astype(code),
+        lambda: mx.sym.Variable("x", dtype=code),
+        lambda: mx.np.zeros(2, dtype=code),
+    ):
+        with pytest.raises(TypeError, match="not a data type"):
+            make()

@@ -105,7 +105,9 @@ class NDArrayIter(DataIter):
         ordered = []
         for name, source in sources:
             if not is_stored(source) and id(source) not in self._shuffled:
-                self._shuffled[id(source)] = take_rows(source, self._order)
+                rows = take_rows(source, self._order)
+                stype = getattr(source, "stype", "default")
+                self._shuffled[id(source)] = rows if stype == "default" else rows.tostype(stype)
             ordered.append((name, self._shuffled.get(id(source), source)))
         return ordered
 

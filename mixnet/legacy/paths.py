@@ -25,6 +25,7 @@ PATHS = {
     "contrib.onnx.onnx2mx.import_onnx": "contrib.onnx.onnx2mx",
     "contrib.onnx.onnx2mx.import_to_gluon": "contrib.onnx.onnx2mx",
     "np_symbol": "symbol.numpy",
+    "symbol.numpy._symbol": "symbol.numpy.symbol",
     "numpy_dispatch_protocol": "numpy.dispatch",
     "numpy_op_fallback": "numpy.fallback",
     "numpy_op_signature": "numpy_extension.op_signature",

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mixnet.base import AttributeKindError, NotAnArrayError, _Null
+from mixnet.base import AttributeKindError, NotAnArrayError, ZeroError, _Null
 from mixnet.dtype import as_dtype
 from mixnet.ops.random.sample import DISTRIBUTIONS
 from mixnet.ops.schema.arguments import checked
-from mixnet.ops.schema.attributes import PositiveScalar
+from mixnet.ops.schema.attributes import PositiveScalar, Scalar
 
 if TYPE_CHECKING:
     from mixnet.dtype import DTypeLike
@@ -110,7 +110,12 @@ def _distribution(face: Face, name: str) -> Callable[..., Any]:
             )
         if name == "exponential":
             scale = values[0]
-            values = [1.0 / (scale if arrays else checked(name, "scale", scale, PositiveScalar))]
+            if not arrays:
+                checked(name, "scale", scale, Scalar)
+                if scale == 0:  # MXNet divides by it
+                    raise ZeroError(f"{name}: scale=0 is out of range; give a number above 0.")
+                checked(name, "scale", scale, PositiveScalar)
+            values = [1.0 / scale]
         if not arrays:
             attributes |= dict(zip(declared.parameters, values, strict=True))
             return face.call(f"_random_{name}", (), _numbers(face, attributes))

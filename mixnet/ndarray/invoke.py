@@ -18,8 +18,7 @@ from mixnet.context import Context, as_context, current_context
 from mixnet.ndarray.ndarray import NDArray, on_host
 from mixnet.ops.op import Op
 from mixnet.ops.operator import Statics
-from mixnet.runtime.record.drawing import drawn_by_values
-from mixnet.runtime.record.keys import next_draw
+from mixnet.runtime.record.drawing import record_drawn
 from mixnet.runtime.record.measure import measured_size
 from mixnet.runtime.record.moving import move
 from mixnet.runtime.record.precision import current as precision
@@ -112,19 +111,9 @@ def _run(
         context = None
     elif context is None:
         context = current_context()
-    outputs = (
-        drawn_by_values(op, statics, scalars, values) if op.draws_by_value and values else None
-    )
-    if op.takes_key and outputs is None:
-        stream, first = next_draw(
-            context or values[0].spec.context,
-            op.draws(statics),
-            lambda: [op.demands(statics, [(v.spec.shape, v.spec.dtype) for v in values], scalars)],
-        )
-        values, scalars = (*values, stream), (*scalars, first)
-    if op.takes_key and not arrays:
-        context = None
-    if outputs is None:
+    if op.takes_key:
+        outputs, values = record_drawn(op, statics, scalars, values, context)
+    else:
         outputs = record(op, statics, scalars, values, context)
     count = 1 if len(outputs) == 1 else op.num_visible(statics, len(arrays))
     if count == 1:

@@ -2,6 +2,7 @@
 
 import numpy as _onp
 
+from mixnet.numpy import _internal as _internal
 from mixnet.numpy import linalg as linalg
 from mixnet.numpy import random as random
 from mixnet.numpy.creation import arange as arange

@@ -1,5 +1,6 @@
 """``mx.npx.image``: operators on images."""
 
-from mixnet.numpy_extension.namespace import IMAGE as _IMAGE
+from mixnet.numpy._internal import make as _make
+from mixnet.ops.namespace import Namespace as _Namespace
 
-__getattr__, __dir__ = _IMAGE.hooks(globals())
+__getattr__, __dir__ = _Namespace("mx.npx.image", _make, "_npx__image_").hooks(globals())

@@ -1,19 +1,22 @@
 """Placement: the device of each operation of a graph, and where the graph is split.
 
-It is cut where a value crosses devices, and where a shape depends on values: these are read
-between two parts.
+It is cut where a value crosses devices, and where a shape, or how much the host draws, depends on values:
+these are read between two parts.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mixnet.base import MXNetError
 from mixnet.context import Context
+from mixnet.graph.draws import drawing, in_order_of_calls
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.generators.source import does_host_draw
 from mixnet.ops.op import Op
 from mixnet.ops.operator import Operator, Statics
 
@@ -49,7 +52,7 @@ COPY = CrossDeviceCopy()
 class Part:
     """Operations of one device that run as one program.
 
-    A part whose ``measured`` is a node has that operation alone, and runs once its inputs have been read.
+    A part whose ``alone`` is a node has that operation alone, and runs once its inputs have been read.
 
     Args:
         context: the device.
@@ -64,7 +67,7 @@ class Part:
     inputs: tuple[Entry, ...]
     outputs: tuple[Entry, ...]
     states: tuple[int, ...]
-    measured: Node | None = None
+    alone: Node | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ class Placement:
 def place_devices(
     graph: Graph, groups: Mapping[str, Context], default: Context, inputs: Sequence[Context]
 ) -> Placement:
-    """Cut a graph into the parts of several devices, and at operators whose shape depends on values.
+    """Cut a graph into the parts of several devices, and at operators that wait for values.
 
     An operation runs on the device of its group (``ctx_group``); without one, where its first placed
     input is; without inputs, where its first reader runs. A value that another device reads is
@@ -169,14 +172,18 @@ def _with_copies(graph: Graph, places: dict[Node, Context]) -> Graph:
     return graph.rebuild(change)
 
 
-def awaits_values(node: Node) -> bool:
-    """Whether the shape of a node's result depends on values that are not read yet."""
-    return isinstance(node.op, Op) and node.op.awaits_values(node.statics)
+def awaits_values(node: Node, context: Context) -> bool:
+    """Whether a node's shape, or what the host draws for it, depends on values that are not read yet."""
+    op = node.op
+    return isinstance(op, Op) and (
+        op.awaits_values(node.statics)
+        or (op.draws_by_value and bool(node.inputs) and does_host_draw(context))
+    )
 
 
-def is_cut(graph: Graph) -> bool:
-    """Whether a graph has shapes that depend on values, so that it does not run as one program."""
-    return any(awaits_values(node) for node in graph.nodes if not node.is_variable)
+def is_cut(graph: Graph, context: Context) -> bool:
+    """Whether a graph has operators that wait for values, so that it does not run as one program."""
+    return any(awaits_values(node, context) for node in graph.nodes if not node.is_variable)
 
 
 PartKey = tuple[int, Context, Node | None]
@@ -190,17 +197,24 @@ def _part_of(graph: Graph, places: Mapping[Node, Context]) -> dict[Node, PartKey
     delayed until its first reader runs; otherwise a layer would be split into the operations that do not
     need its input and the rest.
     """
-    waits = {node for node in graph.nodes if not node.is_variable and awaits_values(node)}
+    waits = {
+        node for node in graph.nodes if not node.is_variable and awaits_values(node, places[node])
+    }
+    nodes = in_order_of_calls(graph.nodes)
+    after = {node: [entry.node for entry in node.inputs] for node in nodes}
+    if any(node.op.takes_key for node in waits):  # parts draw in the order of the calls, too
+        for first, second in itertools.pairwise(drawing(nodes)):
+            after[second].append(first)
     earliest: dict[Node, int] = {}
-    for node in graph.nodes:
-        before = [earliest[e.node] + (e.node in waits) for e in node.inputs]
+    for node in nodes:
+        before = [earliest[each] + (each in waits) for each in after[node]]
         earliest[node] = max(before, default=0) + _crosses(node) + (node in waits)
     latest: dict[Node, int] = {}
-    for node in reversed(graph.nodes):
+    for node in reversed(nodes):
         stage = latest.setdefault(node, earliest[node])
-        for entry in node.inputs:
-            needed = stage - _crosses(node) - (node in waits) - (entry.node in waits)
-            latest[entry.node] = min(latest.get(entry.node, needed), needed)
+        for each in after[node]:
+            needed = stage - _crosses(node) - (node in waits) - (each in waits)
+            latest[each] = min(latest.get(each, needed), needed)
     return {
         node: (latest[node], places[node], node if node in waits else None)
         for node in graph.nodes

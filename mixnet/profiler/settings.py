@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mixnet.base import AttributeTypeError, AttributeValueError
+from mixnet.base import AttributeTypeError, AttributeValueError, UnknownValueError
 
 PROCESSES = ("worker", "server")
 
@@ -73,6 +73,8 @@ def _optional_path(value: object) -> str | None:
 
 
 def _process(value: str) -> str:
+    if value not in PROCESSES:
+        raise ValueError("'worker' (this process) or 'server'")
     check_process("set_config", value)
     return value
 
@@ -120,11 +122,11 @@ def check_process(function: str, process: object) -> None:
     """Raise unless ``process`` is one whose profile can be steered from here.
 
     Raises:
-        AttributeValueError: it is neither ``'worker'`` nor ``'server'``.
+        KeyError: it is neither ``'worker'`` nor ``'server'``.
         MXNetError: it is ``'server'``.
     """
     if process not in PROCESSES:
-        raise AttributeValueError(
+        raise UnknownValueError(
             f"{function}(profile_process={process!r}): expected 'worker' (this process) or 'server'."
         )
     if process == "server":

@@ -76,9 +76,8 @@ def feature_list() -> list[Feature]:
 
     What MXNet decides when it is compiled is asked of the machine: ``CPU_*`` and ``F16C`` are
     instructions that XLA may use, ``CUDA``, ``CUDNN`` and ``NCCL`` come with JAX's CUDA plugin.
-    ``MKLDNN`` is whether convolutions can go to oneDNN, which is tried when somebody asks, once for each
-    version of jaxlib (about two seconds). Libraries that mixnet does not use (OpenMP, BLAS, TensorRT,
-    TVM, ...) are not enabled.
+    ``MKLDNN`` is whether jaxlib has oneDNN, which convolutions may use. Libraries that mixnet
+    does not use (OpenMP, BLAS, TensorRT, TVM, ...) are not enabled.
     """
     cuda, flags = _has_cuda(), _instructions()
     enabled: dict[str, bool | Callable[[], bool]] = {
@@ -104,7 +103,7 @@ def feature_list() -> list[Feature]:
         "BLAS_MKL": False,
         "BLAS_APPLE": False,
         "LAPACK": True,
-        "MKLDNN": lambda: onednn.available(cache_folder()),
+        "MKLDNN": lambda: onednn.included(cache_folder()),
         "OPENCV": importlib.util.find_spec("cv2") is not None,
         "CAFFE": False,
         "PROFILER": True,

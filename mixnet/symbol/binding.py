@@ -14,6 +14,7 @@ from mixnet.base import (
     BindingError,
     ObjectKindError,
     ShapeError,
+    UnknownValueError,
     did_you_mean,
 )
 from mixnet.context import Context, as_context
@@ -214,12 +215,18 @@ def requests_by_name(names: Sequence[str], grad_req: Any) -> dict[str, str]:
     """``write``, ``add`` or ``null`` of every argument, from one for all, a list or a dict.
 
     Raises:
-        AttributeValueError: a request is not 'write', 'add' or 'null'.
+        UnknownValueError: a request is not 'write', 'add' or 'null'.
+        AttributeTypeError: ``grad_req`` is none of these.
     """
+    if not isinstance(grad_req, str | list | tuple | Mapping):
+        raise AttributeTypeError(
+            f"grad_req={grad_req!r}: give one of {', '.join(map(repr, _REQUESTS))}, a list of them, or a "
+            f"dict by name."
+        )
     requests = [grad_req] if isinstance(grad_req, str) else grad_req
     for each in requests.values() if isinstance(requests, Mapping) else requests:
         if each not in _REQUESTS:
-            raise AttributeValueError(
+            raise UnknownValueError(
                 f"grad_req={each!r} is not one of {', '.join(map(repr, _REQUESTS))}."
             )
     if isinstance(grad_req, str):

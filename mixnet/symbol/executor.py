@@ -94,7 +94,7 @@ class Executor:
         arrays = {**self._arg_dict, **self._aux_dict}
         stypes = infer_storage(symbol.graph, {name: array.stype for name, array in arrays.items()})
         self._storage = [stypes.get(head, "default") for head in symbol.graph.heads]
-        self._is_cut = bool(self._groups) or is_cut(symbol.graph)
+        self._is_cut = bool(self._groups) or is_cut(symbol.graph, ctx)
         if self._groups:
             self.placed_graph(False)  # a group without a device is an error here
         if calls_own_operators(symbol.graph):
@@ -141,7 +141,7 @@ class Executor:
         if not self._outputs:
             known = {**self._arg_dict, **self._aux_dict}
             _, shapes, _ = self._symbol._shapes(**{n: a.shape for n, a in known.items()})
-            if shapes is None and is_cut(self._symbol.graph):
+            if shapes is None and self._is_cut:
                 raise ShapeError(
                     "The shapes of the outputs depend on values: they are known after forward()."
                 )

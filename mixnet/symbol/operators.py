@@ -42,11 +42,11 @@ def apply(called: str, *symbols: Symbol, **attributes: Any) -> Symbol:
     return compose(op, called, dict(zip(op.arrays, symbols, strict=False)), attributes, name)
 
 
-def _method(two: str, number: str) -> Callable[[Symbol, Any], Any]:
+def _method(two: str, number: str, refuses: bool = False) -> Callable[[Symbol, Any], Any]:
     def method(self: Symbol, other: object) -> Any:
         if isinstance(other, Symbol):
             return apply(two, self, other)
-        if isinstance(other, Number) or _is_array(other):
+        if refuses or isinstance(other, Number) or _is_array(other):
             return apply(number, self, scalar=_number(other))
         return NotImplemented
 
@@ -200,7 +200,8 @@ def install(cls: Any) -> None:
         setattr(cls, f"__{name}__", _method(two, right))
         setattr(cls, f"__r{name}__", _method(two, left))
     for name, (two, number) in _COMPARE.items():
-        setattr(cls, f"__{name}__", _method(two, number))
+        # Where both sides return NotImplemented, Python takes == for False.
+        setattr(cls, f"__{name}__", _method(two, number, refuses=True))
     cls.__hash__ = object.__hash__
     cls.__neg__ = lambda self: apply("_MulScalar", self, scalar=-1.0)
     cls.__abs__ = lambda self: apply("abs", self)

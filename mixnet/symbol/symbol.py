@@ -207,7 +207,13 @@ class Symbol:
     # ---- attributes ---------------------------------------------------------------------------
 
     def attr(self, key: str) -> str | None:
-        """An attribute as text, None if it is not set; ``'name'`` is the name."""
+        """An attribute as text, None if it is not set; ``'name'`` is the name.
+
+        Raises:
+            AttributeError: the key is not a string.
+        """
+        if not isinstance(key, str):
+            raise UnknownAttributeError(f"attr({key!r}): give the name of an attribute.")
         if key == "name":
             return self.name
         return self.list_attr().get(key)

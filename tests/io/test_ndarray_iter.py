@@ -250,3 +250,13 @@ def test_the_base_class() -> None:
     assert (batch.data[0].shape, batch.label, batch.pad, batch.index) == ((1,), None, None, None)
     with pytest.raises(StopIteration):
         DataIter(4).next()
+
+
+def test_shuffled_sparse_data_stay_sparse() -> None:
+    np.random.seed(0)
+    data = mx.nd.array(np.eye(4)).tostype("csr")
+    batches = mx.io.NDArrayIter({"d": data}, np.arange(4), 2, True, last_batch_handle="discard")
+    ((_, shuffled),) = batches.data
+    assert shuffled.stype == "csr"
+    assert shuffled.asnumpy().tolist() == np.eye(4)[[2, 3, 1, 0]].tolist()  # as MXNet 1.9.1
+    assert [b.data[0].stype for b in batches] == ["default", "default"]

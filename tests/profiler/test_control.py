@@ -350,6 +350,7 @@ def test_xla_writes_its_own_profile(config: dict, tmp_path: Path, switch: str) -
         (lambda: profiler.set_config(dump_period="x"), AttributeValueError, "'x'.*seconds"),
         (lambda: profiler.set_config(filename=3), AttributeValueError, "3.*path"),
         (lambda: profiler.set_config(profile_process="x"), AttributeValueError, "'x'.*'worker'"),
+        (lambda: profiler.pause("x"), KeyError, "'x'.*'worker'"),
         (lambda: profiler.dumps(format="xml"), AttributeValueError, "'xml'.*'table', 'json'"),
         (lambda: profiler.dumps(sort_by="name"), AttributeValueError, "'name'.*'total'"),
         (lambda: profiler.dumps(ascending=3), AttributeValueError, "3.*False, True"),

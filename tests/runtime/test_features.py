@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import platform
+from pathlib import Path
+
 import jax
 import pytest
 
@@ -63,7 +66,7 @@ def test_answers() -> None:
     assert features.is_enabled("cuda") == (gpu and mx.num_gpus() > 0)
     assert features["PROFILER"].enabled and features.is_enabled("Int64_Tensor_Size")
     assert not features.is_enabled("TVM_OP")
-    assert features.is_enabled("MKLDNN") == onednn.available(None)  # remembered: no second trial
+    assert features.is_enabled("MKLDNN") == onednn.included(None)
     try:
         import cv2  # noqa: F401
 
@@ -99,10 +102,12 @@ def test_unknown_names() -> None:
         features.is_enabled(3)
 
 
-def test_onednn_is_tried_when_somebody_asks_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    tries: list[object] = []
-    monkeypatch.setattr(onednn, "available", lambda folder: not tries.append(folder))
-    features = {each.name: each for each in mx.runtime.feature_list()}
-    assert features["LAPACK"].enabled and not tries
-    assert features["MKLDNN"].enabled and features["MKLDNN"].enabled
-    assert len(tries) == 1
+def test_features_start_no_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(onednn, "works_in_own_process", lambda: pytest.fail("a trial"))
+    monkeypatch.setattr(onednn, "_known", {})
+    is_x86 = platform.machine() in ("x86_64", "AMD64")
+    assert onednn.included(tmp_path) == onednn.included(None) == is_x86
+    assert {each.name: each.enabled for each in mx.runtime.feature_list()}["LAPACK"]
+    # the outcome of a trial counts
+    (tmp_path / f"{onednn._trial_name()}.json").write_text('{"available": false}')
+    assert not onednn.included(tmp_path)

@@ -5,6 +5,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd, sym
+from mixnet.base import MXNetError
 
 
 def dense(x_shape, req="null"):
@@ -182,3 +183,20 @@ def test_arrays_that_replace_those_of_a_dict_are_not_read() -> None:
     assert executor.grad_arrays[0].asnumpy().tolist() == [2, 2]
     assert executor.grad_dict["x"].asnumpy().tolist() == [3, 3]
     assert executor.arg_arrays[0].asnumpy().tolist() == [1, 1]
+
+
+def test_an_unknown_request_is_an_error_of_every_class_that_mxnet_has() -> None:
+    symbol = mx.sym.Variable("x") * 2
+    x = mx.nd.ones(2)
+    for request in ("foo", ["foo"], {"x": "foo"}):
+        for error in (
+            KeyError,
+            ValueError,
+            RuntimeError,
+        ):  # bind of one, bind of several, simple_bind
+            with pytest.raises(error, match=r"'foo'.*'write'"):
+                symbol.bind(mx.cpu(), {"x": x}, {"x": x}, grad_req=request)
+            with pytest.raises(error, match=r"'foo'.*'write'"):
+                symbol.simple_bind(mx.cpu(), grad_req=request, x=(2,))
+    with pytest.raises(MXNetError, match=r"grad_req=3.*a list"):
+        symbol.bind(mx.cpu(), {"x": x}, grad_req=3)

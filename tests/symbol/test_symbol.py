@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import json
+import operator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -383,3 +385,32 @@ def test_names_and_texts_of_outputs() -> None:
     assert '"indices": "[]"' in mx.sym.split_v2(x, 2).tojson()
     assert mx.sym.Variable("v", shape=[2, 3]).attr("__shape__") == "[2, 3]"
     assert mx.sym.Variable("v", shape=[2, 3]).infer_shape()[0] == [(2, 3)]
+
+
+@pytest.mark.parametrize("other", [None, "a", [1]])
+def test_comparing_with_what_is_no_symbol_and_no_number_is_refused(other: object) -> None:
+    x = mx.sym.Variable("x")
+    for compare in (operator.eq, operator.ne, operator.lt, operator.ge):
+        with pytest.raises(TypeError, match="Symbols and numbers"):
+            compare(x, other)
+    assert x in [x] and isinstance(x == 2, mx.sym.Symbol)
+
+
+@pytest.mark.parametrize("key", [3, None, b"x"])
+def test_an_attribute_is_named_by_text(key: object) -> None:
+    with pytest.raises(AttributeError, match="attr"):
+        mx.sym.Variable("x").attr(key)
+
+
+def test_operators_behind_the_numpy_functions_have_their_names() -> None:
+    class Plus(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F: Any, x: Any) -> Any:
+            return F.np._internal.add_scalar(x, scalar=2.0)
+
+    net = Plus()
+    for _ in range(2):
+        assert net(mx.np.ones(2)).tolist() == [3, 3]
+        net.hybridize()
+    both = mx.sym.np._internal.add(mx.sym.np.zeros(2), mx.sym.np.ones(2))
+    assert json.loads(both.tojson())["nodes"][-1]["op"] == "_npi_add"
+    assert "einsum" in dir(mx.nd.np._internal) and not hasattr(mx.nd.np._internal, "sum")

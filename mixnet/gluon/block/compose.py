@@ -109,7 +109,7 @@ class Composed(Program):
         states = tuple(places[unplaced.inputs[i]] for i in unplaced.states)
         self.parameters = [parameters[node.name] for node in learned]
         graph = Graph(unplaced.heads, inputs, unplaced.num_outputs, states)
-        self.is_cut = is_cut(graph)
+        self.is_cut = is_cut(graph, context)
         # parts have keys of their own
         self.graph = graph if self.is_cut else assign_keys(graph, composition.drawing, training)
         self.captured = []

@@ -21,11 +21,18 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
 
+from mixnet import config
+from mixnet.context import Context
 from mixnet.ops.generators import attempts, mersenne
 
 _HEAD = 2  # words before the places of the draws
 _SHORTEST = 4  # words of a table
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def does_host_draw(context: Context) -> bool:
+    """Whether the numbers of a context are drawn by MXNet's generators, on the host."""
+    return context.device_type != "gpu" and config.get("MIXNET_RANDOM") == "mxnet"
 
 
 class Demand(NamedTuple):

@@ -174,6 +174,35 @@ _TRIAL = 3
 """Of what ``trial`` tries: outcomes of another one count for nothing."""
 
 
+def included(folder: Path | None) -> bool:
+    """Whether this installation says that it has the calls; unlike :func:`available`, nothing is tried.
+
+    Args:
+        folder: where the outcome of a trial is remembered, which counts; None: nowhere.
+    """
+    remembered = _known.get(_trial_name())
+    if remembered is None and folder is not None:
+        remembered = _read(folder / f"{_trial_name()}.json")
+    return _is_x86() if remembered is None else remembered
+
+
+def _is_x86() -> bool:
+    """Whether the processor is one for which jaxlib is built with oneDNN."""
+    return platform.machine() in ("x86_64", "AMD64")
+
+
+def _trial_name() -> str:
+    return f"onednn-{jaxlib.__version__}-{platform.machine()}-{_TRIAL}"
+
+
+def _read(file: Path) -> bool | None:
+    """The remembered outcome of a trial; None if there is none."""
+    try:
+        return bool(json.loads(file.read_text())["available"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def available(folder: Path | None) -> bool:
     """Whether this installation has the calls.
 
@@ -183,21 +212,22 @@ def available(folder: Path | None) -> bool:
     Args:
         folder: where the outcome is remembered; None: nowhere.
     """
-    name = f"onednn-{jaxlib.__version__}-{platform.machine()}-{_TRIAL}"
+    name = _trial_name()
     if name not in _known:
         _known[name] = _remembered(name, folder)
     return _known[name]
 
 
 def _remembered(name: str, folder: Path | None) -> bool:
-    if platform.machine() not in ("x86_64", "AMD64") or not sys.executable:
+    if not _is_x86() or not sys.executable:
         return False
-    file = None if folder is None else folder / f"{name}.json"
-    try:
-        return bool(json.loads(file.read_text())["available"]) if file else works_in_own_process()
-    except (OSError, ValueError, KeyError, TypeError):
-        works = works_in_own_process()
-    assert file is not None
+    if folder is None:
+        return works_in_own_process()
+    file = folder / f"{name}.json"
+    remembered = _read(file)
+    if remembered is not None:
+        return remembered
+    works = works_in_own_process()
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_suffix(f".{os.getpid()}")

@@ -282,8 +282,8 @@ def svm_output(
     """The data as they are; their gradient is that of one-against-all hinge losses, squared by default.
 
     Args:
-        data: ``(batch, classes)`` scores.
-        label: ``(batch,)`` class numbers.
+        data: ``(..., classes)`` scores.
+        label: ``(...)`` class numbers.
         margin: a score counts as right beyond it, and as wrong above its negative.
         regularization_coefficient: factor of the gradient.
 
@@ -292,10 +292,9 @@ def svm_output(
 
     Source: MXNet operator ``SVMOutput``.
     """
-    if data.ndim != 2 or label.shape != data.shape[:1]:
+    if data.ndim < 2 or label.shape != data.shape[:-1]:
         raise ShapeError(
-            f"SVMOutput: data {data.shape} and label {label.shape} must be (batch, classes) and "
-            f"(batch,)."
+            f"SVMOutput: data {data.shape} and label {label.shape} must be (..., classes) and (...)."
         )
     return data
 
@@ -307,7 +306,7 @@ def _(data):
 
 @svm_output.set_gradient
 def _(head, out, data, label, *, margin, regularization_coefficient, use_linear):
-    hot = jax.nn.one_hot(label.astype(jnp.int32), data.shape[1], dtype=data.dtype)
+    hot = jax.nn.one_hot(label.astype(jnp.int32), data.shape[-1], dtype=data.dtype)
     side = 1 - 2 * hot  # -1 for the class itself, 1 for the others
     violation = margin + side * data
     slope = (violation > 0).astype(data.dtype) if use_linear else 2 * jax.nn.relu(violation)

@@ -16,12 +16,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mixnet import config
 from mixnet.context import Context
 from mixnet.engine.current import current
 from mixnet.engine.variable import Var
 from mixnet.ops.generators.mersenne import Generator
-from mixnet.ops.generators.source import Demand, fill, size_of
+from mixnet.ops.generators.source import Demand, does_host_draw, fill, size_of
 from mixnet.ops.random.threefry import fold_in
 from mixnet.process import locks
 from mixnet.process.interrupt import Deferred
@@ -267,11 +266,6 @@ def next_draw(
         return _generators().draw(demands(), context), 0.0
     stream, first = _take(context, count)
     return stream.value, float(first)
-
-
-def does_host_draw(context: Context) -> bool:
-    """Whether the numbers of a context are drawn by MXNet's generators, on the host."""
-    return context.device_type != "gpu" and config.get("MIXNET_RANDOM") == "mxnet"
 
 
 def draw_at_once(work: Callable[[Generator], Result]) -> Result:

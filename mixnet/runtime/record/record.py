@@ -255,6 +255,19 @@ def _tape(
         value.node = None
 
 
+def put_on_tape(
+    op: Operator,
+    statics: Statics,
+    scalars: tuple[float, ...],
+    values: tuple[Value, ...],
+    outputs: list[Value],
+) -> None:
+    """Put an operation on the tape whose results were computed otherwise; arguments as of ``record``."""
+    specs = tuple([value.spec for value in values])
+    call = op.calls.get((statics, specs, None)) or make_call(op, statics, specs, len(scalars), None)
+    _tape(call, scalars, values, outputs)
+
+
 def flush(reason: str = "asked for") -> None:
     """Push everything that this thread has recorded to the engine."""
     if state.isolation is not None:

@@ -1,16 +1,17 @@
-"""A graph that runs in parts: on several devices, or split where a shape depends on values."""
+"""A graph that runs in parts: on several devices, or split where an operator waits for values."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mixnet.graph.node import Entry
+from mixnet.graph.node import Entry, Node
 from mixnet.passes import pipeline
 from mixnet.passes.assign_keys import assign_keys
 from mixnet.passes.facts import Facts
 from mixnet.passes.place_devices import COPY, Part, Placement
 from mixnet.runtime.record.copy import copy_across
+from mixnet.runtime.record.drawing import record_drawn
 from mixnet.runtime.record.measure import record_measured
 from mixnet.runtime.record.moving import move
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph
@@ -22,7 +23,8 @@ class PlacedGraph:
 
     A part is a program on its device, so it starts when all its inputs have been computed. JAX
     dispatches programs without waiting for them: parts that do not need each other's results run at
-    one time on their devices. Only an operation whose shape depends on values waits for these.
+    one time on their devices. Only an operation whose shape, or random numbers, depend on values waits
+    for these.
 
     Args:
         placement: the split graph.
@@ -35,7 +37,7 @@ class PlacedGraph:
         self.states = placement.graph.states
         self.ops: list[GraphOp | None] = []
         for i, part in enumerate(placement.parts):
-            if part.measured is not None:
+            if part.alone is not None:
                 self.ops.append(None)
                 continue
             facts = Facts(part.context.device.platform)
@@ -61,7 +63,7 @@ class PlacedGraph:
         for part, op in zip(self.placement.parts, self.ops, strict=True):
             if op is None:
                 states: list[Value] = []
-                outputs = _measured(part, read)
+                outputs = _run_alone(part, read)
             else:
                 outputs, states = call_graph(op, [read(e) for e in part.inputs], part.context)
             known.update(zip(part.outputs, outputs, strict=True))
@@ -90,9 +92,13 @@ class PlacedGraph:
         return self.placement.to_dict()
 
 
-def _measured(part: Part, read: Callable[[Entry], Value]) -> list[Value]:
-    """The outputs that others need of an operation whose shape depends on the values of its inputs."""
-    node = part.measured
-    assert node is not None
-    results = record_measured(node.op, node.statics, node.scalars, [read(e) for e in node.inputs])
+def _run_alone(part: Part, read: Callable[[Entry], Value]) -> list[Value]:
+    """The outputs that others need of an operation that waits for the values of its inputs."""
+    node = part.alone
+    assert isinstance(node, Node)
+    op, values = node.op, tuple([read(each) for each in node.inputs])
+    if op.takes_key:
+        results, _ = record_drawn(op, node.statics, node.scalars, values)
+    else:
+        results = record_measured(op, node.statics, node.scalars, values)
     return [results[entry.index] for entry in part.outputs]

@@ -1,5 +1,6 @@
 """``mx.sym.np``: the functions of ``mx.np`` on symbols."""
 
+from mixnet.symbol.numpy import _internal as _internal
 from mixnet.symbol.numpy import linalg as linalg
 from mixnet.symbol.numpy import random as random
 from mixnet.symbol.numpy.face import hooks as _hooks

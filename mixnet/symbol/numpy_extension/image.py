@@ -1,5 +1,6 @@
 """``mx.sym.npx.image``: operators on images."""
 
-from mixnet.symbol.numpy_extension.namespace import IMAGE as _IMAGE
+from mixnet.ops.namespace import Namespace as _Namespace
+from mixnet.symbol.numpy._internal import make as _make
 
-__getattr__, __dir__ = _IMAGE.hooks(globals())
+__getattr__, __dir__ = _Namespace("mx.sym.npx.image", _make, "_npx__image_").hooks(globals())

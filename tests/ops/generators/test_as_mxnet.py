@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,3 +130,43 @@ def test_gamma_numbers_of_numpy(size: int, expected: list[float]) -> None:
     mx.random.seed(5)
     numbers = mx.np.random.gamma(2.5, 1.7, size=(size,)).asnumpy()
     np.testing.assert_allclose(numbers[:2], expected, rtol=1e-6)
+
+
+def test_parameters_of_a_graph_decide_how_much_is_drawn() -> None:
+    # as MXNet 1.9.1: parts of a graph draw in the order of the calls, also where gradients are wanted
+    a = mx.sym.Variable("a")
+    uniform = mx.sym.random.uniform
+    symbol = uniform(shape=(2,)) * mx.sym.random.gamma(a, a) * uniform(shape=(2,))
+    executor = symbol.simple_bind(mx.cpu(), a=(2,))
+    executor.arg_dict["a"][:] = mx.nd.array([1, 2])
+    mx.random.seed(5)
+    (trained,) = executor.forward(is_train=True)
+    assert trained.asnumpy() == pytest.approx([0.62995, 0.53849], rel=1e-4)
+    executor.backward(mx.nd.ones(2))
+    assert executor.grad_dict["a"].asnumpy().tolist() == [0, 0]
+    assert executor.forward()[0].asnumpy() == pytest.approx([0.033623, 2.2195], rel=1e-4)
+
+
+def test_drawn_by_parameters_that_need_gradients() -> None:
+    alpha = mx.nd.array([1, 2])
+    alpha.attach_grad()
+    mx.random.seed(5)
+    with mx.autograd.record():
+        drawn = mx.nd.random.gamma(alpha, alpha)
+        result = alpha * drawn
+    result.backward()
+    assert result.asnumpy() == pytest.approx([0.38355, 2.4391], rel=1e-4)  # as MXNet 1.9.1
+    assert alpha.grad.asnumpy().tolist() == drawn.asnumpy().tolist()
+
+
+def test_hybridized_draws_by_parameters() -> None:
+    class Gamma(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F: Any, alpha: Any, beta: Any) -> Any:
+            return F.random.gamma(alpha, beta, shape=(2,))
+
+    net = Gamma()
+    net.hybridize()
+    alpha = mx.nd.array([1, 0.5])
+    mx.random.seed(7)
+    expected = [[1.5605065822601318, 0.22658482193946838], [0.9310311079025269, 0.747296929359436]]
+    assert net(alpha, alpha).asnumpy() == pytest.approx(np.array(expected), rel=1e-6)

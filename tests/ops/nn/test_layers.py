@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mixnet as mx
-from mixnet import nd
+from mixnet import autograd, nd
 from mixnet.base import AttributeValueError, ShapeError
 
 
@@ -248,3 +248,17 @@ def test_softmax_output_counts_all_labels(attributes: dict[str, Any], expected: 
         chances = mx.nd.SoftmaxOutput(data, label, **attributes)
     chances.backward()
     assert data.grad[0, 0, 0].asscalar() == expected
+
+
+def test_svm_output_of_more_axes() -> None:
+    # as MXNet 1.9.1
+    x = nd.array(np.arange(12).reshape(2, 3, 2) / 5 - 1)
+    label = nd.array([[0, 1, 2], [1, 0, 1]])
+    x.attach_grad()
+    with autograd.record():
+        y = nd.SVMOutput(x, label, use_linear=True)
+    y.backward()
+    assert y.shape == x.shape
+    assert x.grad.reshape(-1).asnumpy().tolist() == [-1, 1, 1, -1, 1, 1, 1, -1, -1, 1, 1, 0]
+    symbol = mx.sym.SVMOutput(mx.sym.Variable("x"), name="svm")
+    assert symbol.infer_shape(x=(2, 3, 4))[0] == [(2, 3, 4), (2, 3)]

@@ -420,3 +420,11 @@ def test_dropout_drops_in_training_alone() -> None:
         actual = nd.Dropout(data, p=0.3).asnumpy()
     assert set(np.unique(actual.round(4))) == {0.0, np.float32(1 / 0.7).round(4)}
     assert (actual == 0).mean() == pytest.approx(0.3, abs=0.02)
+
+
+def test_a_mean_of_0_is_divided_by() -> None:
+    for face in (nd, mx.sym):
+        with pytest.raises(ZeroDivisionError, match="scale=0"):
+            face.random.exponential(0)
+        with pytest.raises(TypeError, match="scale='a'"):
+            face.random.exponential("a")

@@ -1,4 +1,4 @@
-"""The operators of ``mx.npx`` as functions of symbols with NumPy semantics."""
+"""``mx.sym.np._internal``: MXNet's operators behind ``mx.np``, by their names there, on symbols."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from mixnet.symbol.compose import make_function
 from mixnet.symbol.numpy.symbol import _Symbol
 
 
-def _make(op: Op, name: str) -> Any:
+def make(op: Op, name: str) -> Any:
+    """The function of an operator on symbols with NumPy semantics."""
     compose = make_function(op, name)
 
     @functools.wraps(compose)
@@ -21,5 +22,4 @@ def _make(op: Op, name: str) -> Any:
     return function
 
 
-OPERATORS = Namespace("mx.sym.npx", _make, "_npx_")
-IMAGE = Namespace("mx.sym.npx.image", _make, "_npx__image_")
+__getattr__, __dir__ = Namespace("mx.sym.np._internal", make, "_npi_").hooks(globals())

@@ -1,4 +1,4 @@
-"""The operators of ``mx.npx`` as functions of ``mx.np`` arrays."""
+"""``mx.nd.np._internal``: MXNet's operators behind ``mx.np``, by their names there."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mixnet.ops.namespace import Namespace
 from mixnet.ops.op import Op
 
 
-def _make(op: Op, name: str) -> Any:
+def make(op: Op, name: str) -> Any:
+    """The function of an operator on ``mx.np`` arrays."""
     return make_function(op, name, ndarray)
 
 
-OPERATORS = Namespace("mx.npx", _make, "_npx_")
-IMAGE = Namespace("mx.npx.image", _make, "_npx__image_")
+__getattr__, __dir__ = Namespace("mx.nd.np._internal", make, "_npi_").hooks(globals())
