@@ -59,7 +59,8 @@ function thingText(program, thing, brief = false) {
   if (where.length) facts.push(`line ${where.join(", ")}`);
   if (thing.groups?.length) facts.push(`runs in piece ${thing.groups.map((n) => n + 1).join(", ")}`);
   if (thing.vanished !== undefined) facts.push(text(thing.vanished));
-  return h("p", null, brief ? null : h("b", null, called(program, thing.name)), brief ? null : ` ${[...new Set([text(thing.op) || "input", thing.part])].join(", ")}. `, facts.join("; "));
+  if (brief) return h("p", null, facts.join("; "));
+  return h("p", null, h("b", null, called(program, thing.name)), `: ${[[...new Set([text(thing.op) || "input", thing.part])].join(", "), ...facts].join("; ")}`);
 }
 
 function groupText(program, index) {
