@@ -41,7 +41,7 @@ class ArrayView(View):
     schema = "mixnet.array/1"
     bundle = "array"
     sight = (
-        "The colours show the values; the line below shows the [spec]. An array that is "
+        "The colours show the values; the bar above them shows the [spec]. An array that is "
         "[pending] has no values yet."
     )
     _array: Any = None  # a stored view has a payload alone

@@ -7,6 +7,7 @@ import base64
 import functools
 import html
 import json
+import math
 import re
 import zlib
 from collections.abc import Iterable
@@ -16,6 +17,8 @@ from typing import Any
 from mixnet.units import how_many
 
 STATIC = Path(__file__).parent / "static"
+_WIDTH = re.compile(r'<svg[^>]* width="([\d.]+)"')
+_LEAST = 0.75  # the smallest scale of a picture: below it, its text cannot be read
 _BUNDLE = re.compile(r'class="mx-static" data-bundle="(\w+)"')
 
 
@@ -49,30 +52,50 @@ def figure(
     source = base64.b64encode(svg.encode()).decode()
     sight = f"<br>First sight: {html.escape(first)}" if first else ""
     where = "" if place is None else f' data-place="{place}"'
+    width = _WIDTH.search(svg)
+    least = math.floor(_LEAST * float(width[1])) if width else 0
+    image = (
+        f'<img alt="{html.escape(caption)}" src="data:image/svg+xml;base64,{source}" '
+        f'style="max-width:100%;min-width:{least}px">'
+    )
     return (
         f'<div class="mx-static" data-bundle="{bundle}"{where}>'
         f'<script type="application/x-mixnet">{pack({"payload": payload, "state": state})}</script>'
-        f'<figure style="margin:0"><img alt="{html.escape(caption)}" '
-        f'src="data:image/svg+xml;base64,{source}" style="max-width:100%">'
+        f'<figure style="margin:0">{_sideways(image, "picture")}'
         f'<figcaption style="font-size:90%">{html.escape(caption)}{sight}</figcaption>'
         f"{below}</figure></div>"
     )
 
 
+def _sideways(content: str, label: str) -> str:
+    """What may be wider than the page: it scrolls by itself, also by keys. The style is in the
+    element, as notebooks take style sheets out.
+    """
+    return (
+        f'<div class="mx-sideways" style="overflow-x:auto" tabindex="0" role="group" aria-label="{label}">'
+        f"{content}</div>"
+    )
+
+
 def table_html(header: Iterable[str], rows: Iterable[Iterable[Any]], most: int = 200) -> str:
     """A table that opens; beyond ``most`` rows it says how many there are."""
-    listed = [list(map(str, row)) for row in rows]
+    listed = [[_cell(str(each)) for each in row] for row in rows]
     # The corner above names of rows says nothing, so it is no heading.
     head = "".join(f"<th>{html.escape(each)}</th>" if each else "<td></td>" for each in header)
     body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(each)}</td>" for each in row) + "</tr>"
-        for row in listed[:most]
+        "<tr>" + "".join(f"<td>{each}</td>" for each in row) + "</tr>" for row in listed[:most]
     )
     more = f"<p>{most} of {how_many(len(listed), 'row')}</p>" if len(listed) > most else ""
-    return (
-        f"<details><summary>Table</summary><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        f"{more}</details>"
+    table = (
+        f'<table cellpadding="3" style="text-align:left"><thead><tr>{head}</tr></thead>'
+        f'<tbody valign="top">{body}</tbody></table>'
     )
+    return f"<details><summary>Table</summary>{_sideways(table, 'table')}{more}</details>"
+
+
+def _cell(text: str) -> str:
+    """The text of a cell; a short one, a number with its unit say, stays on one line."""
+    return html.escape(text if len(text) > 24 else text.replace(" ", "\u00a0"))
 
 
 def answers_html(answers: Iterable[Any]) -> str:

@@ -41,8 +41,8 @@ FIND = """(root) => {
     const wide = cuts(style.overflowX) && e.scrollWidth > e.clientWidth + slack;
     const high = cuts(style.overflowY) && e.scrollHeight > e.clientHeight + slack + 2;
     if ((wide || high) && !e.closest('[title]') && !e.querySelector('[title]')) found.push(`cut: <${e.tagName.toLowerCase()} class="${e.className}"> ${words(e)}`);
-    // Sideways: text that is read by scrolling to the side. Rows of programs are long, and stay so.
-    if (/auto|scroll/.test(style.overflowX) && e.scrollWidth > e.clientWidth + slack && !e.matches('.mx-lines:not(.mx-wraps), .mx-nodes')) found.push(`sideways: <${e.tagName.toLowerCase()} class="${e.className}"> ${words(e)}`);
+    // Sideways: text that is read by scrolling to the side. Rows of programs are long, and stay so, and so are tables and pictures of pages without scripts.
+    if (/auto|scroll/.test(style.overflowX) && e.scrollWidth > e.clientWidth + slack && !e.matches('.mx-lines:not(.mx-wraps), .mx-nodes, .mx-sideways')) found.push(`sideways: <${e.tagName.toLowerCase()} class="${e.className}"> ${words(e)}`);
   }
   // Cut: the words that stand in an empty field.
   const pen = document.createElement('canvas').getContext('2d');

@@ -95,7 +95,8 @@ export default view("ArrayView", (ctx) => {
       picture.canvas.style.height = pending ? "24px" : "260px";
       if (pending) ctx.say(`pending: nothing has been computed yet; ${ctx.isStatic ? "reading a value runs it" : "Compute runs it"}`);
     }
-    tell(ctx.state.at);
+    if (ctx.state.at) tell(ctx.state.at);
+    else if (p.state !== "pending") ctx.say("point at a cell or press an arrow key to read its value");
     picture.redraw();
   };
 });

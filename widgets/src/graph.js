@@ -43,11 +43,13 @@ export default view("GraphView", (ctx) => {
     draw: (canvas, camera, size) => {
       if (!colours.fg) colours = palette(ctx); // before it is on the page a view has no colours
       if (fresh && camera.kx < LEAST) {
-        // A tall graph starts at its top, large enough to be read.
+        // A large graph starts at its top, large enough to be read; one that is too wide at its first box.
         fresh = false;
         const wrong = sight.boxes[sight.at.get(g.p.error?.node)]; // the place of an error comes first
-        const x = wrong ? wrong.x + wrong.w / 2 : sight.width / 2;
-        return picture.moveTo({ kx: LEAST, ky: LEAST, x: x - size.width / LEAST / 2, y: wrong ? wrong.y - size.height / LEAST / 2 : -12 }, true);
+        const wide = size.width / LEAST, start = wrong ?? (sight.width > wide ? sight.boxes[first()] : undefined);
+        const x = (start ? start.x + start.w / 2 : sight.width / 2) - wide / 2;
+        const left = sight.width > wide ? Math.min(Math.max(x, -12), sight.width - wide + 12) : x;
+        return picture.moveTo({ kx: LEAST, ky: LEAST, x: left, y: wrong ? wrong.y - size.height / LEAST / 2 : -12 }, true);
       }
       fresh = false;
       paint(g, scene(canvas), { camera, size });

@@ -1,6 +1,6 @@
 // MemoryView: all plans at one scale, the boxes of the chosen one, and who is alive at a time.
 import { button, factsOf, freshId, h, link } from "./core/dom.js";
-import { bytes as size, count, howMany, seconds, ticks } from "./core/format.js";
+import { bytes as size, count, howMany, rounded, seconds, ticks } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
 import { why } from "./core/why.js";
@@ -22,7 +22,8 @@ export default view("MemoryView", (ctx) => {
   const top = () => (ctx.state.one ? Math.max(...ctx.payload.plans.map((each) => each.total)) : chosen().plan.total) || 1;
 
   const strip = h("div", { class: "mx-plans", role: "radiogroup", "aria-label": "plans" });
-  ctx.stage.append(strip);
+  const unmeasured = h("p", { class: "mx-unmeasured" });
+  ctx.stage.append(strip, unmeasured);
   const title = h("b"), shown = h("span", { class: "mx-right" });
   const typedWindow = () => ctx.choose({ window: [Number(from.value) - before(), Number(to.value)] });
   const before = () => Number(isPlan()); // a reader counts steps from 1
@@ -292,7 +293,7 @@ export default view("MemoryView", (ctx) => {
       if (at.x(region.end) > LEFT + 50 && x < LEFT + frame.width - 40) g.fillText(region.name, x + 3, floor);
     }
     const timed = !counted();
-    if (timed) g.fillText(seconds(Math.max(at.from, 0) / 1e6), LEFT, floor);
+    if (timed) g.fillText(seconds(rounded(Math.max(at.from, 0), at.to) / 1e6), LEFT, floor);
     g.textAlign = "right";
     g.fillText(isPlan() ? howMany(p.length, "step") : timed ? seconds(at.to / 1e6) : howMany(p.length, "event"), LEFT + frame.width, floor);
     const x = at.x(p.peakAt + (isPlan() ? 0.5 : 0));
@@ -345,12 +346,14 @@ export default view("MemoryView", (ctx) => {
         requestAnimationFrame(() => thumbnail(canvas, ready[plan.name], highest));
         return box;
       }),
-      ...(isPlan() ? [xla(highest)] : []),
+      ...(isPlan() ? [xla(highest)].flat() : []),
     );
+    unmeasured.hidden = strip.hidden || !isPlan() || check.xla !== null;
+    unmeasured.replaceChildren(h("b", null, "XLA "), check.note ?? "");
   }
   function xla(highest) {
     const { check, plans } = ctx.payload;
-    if (check.xla === null) return h("div", { class: "mx-xla", title: check.note }, h("div", { class: "mx-space" }), h("b", null, "XLA"), h("small", null, check.note));
+    if (check.xla === null) return []; // a note below says why
     const bar = h("div", { class: "mx-space" }, h("div", { class: "mx-dashed", style: `height:${(100 * check.xla) / highest}%` }));
     return h("div", { class: "mx-xla", title: check.note }, bar, h("b", null, "XLA"), h("span", null, size(check.xla)), h("small", null, `on ${check.platform}: ${than(plans[0].total, check.xla)}`));
   }

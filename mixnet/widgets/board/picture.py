@@ -12,6 +12,7 @@ from mixnet.widgets.svg import Svg, fitted, text_width
 _WIDTH, _HEIGHT, _GAP, _ACROSS = 300, 150, 16, 3
 FROM_ZERO = ("throughput", "memory")
 """Charts whose axis begins at zero: what changes by a percent is not shown as a jump."""
+_SHOWN: dict[str, Callable[[float], str]] = {"throughput": count_text, "memory": size_text}
 _LETTERS = "ABCDEFGH"
 _DASHES = ("", "7 3", "2 2", "9 3 2 3")
 
@@ -54,13 +55,9 @@ def picture(payload: dict[str, Any], label: str) -> str:
             f'<image x="{x}" y="{y}" width="90" height="86" style="image-rendering:pixelated" '
             f'href="{image["src"]}"/>'
         )
+        svg.add(f'<rect class="s-line" fill="none" x="{x}" y="{y}" width="90" height="86"/>')
         svg.text(x, y + 100, image["name"], "f-dim", 10, room=110)
     return str(svg)
-
-
-def number_text(value: float) -> str:
-    """A value of a curve: three digits, ``12.3 k`` for large ones."""
-    return digits(value) if abs(value) < 10_000 else count_text(value)
 
 
 def _chart(
@@ -85,7 +82,7 @@ def _chart(
         low = min(low, 0)
     above = max(36, 24 + 12 * len(curves))  # the names stand over the curves
     area = _Area(x + 46, y + above, _WIDTH - 54, height - 20 - above, (first, last), (low, high))
-    show = size_text if title.startswith("memory") else number_text
+    show = next((each for key, each in _SHOWN.items() if title.startswith(key)), digits)
     _axes(svg, area, show)
     bottom = area.top + area.height
     for step in marks:

@@ -12,11 +12,11 @@ import numpy as np
 
 from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.units import digits, how_many
+from mixnet.units import count_text, digits, how_many
 from mixnet.widgets.board.control import Control, StopTraining
 from mixnet.widgets.board.data import check_image, held
 from mixnet.widgets.board.others import curves_of_others, other_run, same_step
-from mixnet.widgets.board.picture import number_text, picture
+from mixnet.widgets.board.picture import picture
 from mixnet.widgets.board.sender import IDLE, Sender
 from mixnet.widgets.board.store import Store
 from mixnet.widgets.view import View
@@ -462,7 +462,7 @@ class TrainingBoard(View):
             rest = len(shown) - MOST_IN_SUMMARY
             shown = [*shown[:MOST_IN_SUMMARY], how_many(rest, "more curve")]
         if p["throughput"]["value"]:
-            shown.append(f"{number_text(p['throughput']['value'][-1])} {p['throughput']['unit']}")
+            shown.append(f"{count_text(p['throughput']['value'][-1])} {p['throughput']['unit']}")
         return "; ".join([", ".join([text, *shown]), *self._others_in_words()])
 
     def _others_in_words(self) -> Iterable[str]:

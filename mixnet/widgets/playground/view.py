@@ -210,7 +210,8 @@ class Playground(Look):
         with np.errstate(over="ignore"):
             poisoned.ravel()[0] = value
         bad = array(poisoned, ctx=first.context, dtype=poisoned.dtype)
-        self._refresh(f"poisoned with {value:g}", (bad, *rest))
+        text = "NaN" if np.isnan(value) else f"{value:g}"
+        self._refresh(f"poisoned with {text}", (bad, *rest))
         first_bad: str | None = self.payload["play"]["first"]
         if first_bad is not None:
             self.select(first_bad)

@@ -137,12 +137,11 @@ def _fusion(svg: Svg, payload: dict[str, Any], place: list[int], wrong: set[int]
         )
         for k, value in enumerate(v for v in each["reads"] if v in maker):
             above, within = maker[value], group[maker[value]] == group[number]
-            x = _LEFT + 184 + 10 * ((number + k) % 6)
             start, stop = _TOP + 30 * above + 14, y + 10
-            bend = 20 + 9 * (number - above)
+            edge = _LEFT + 181
+            bend = edge + 20 + 10 * ((number + k) % 6) + 9 * (number - above)
             svg.path(
-                f"M{x:.0f},{start:.0f} C{x + bend:.0f},{start:.0f} {x + bend:.0f},{stop:.0f} "
-                f"{_LEFT + 182},{stop:.0f}",
+                f"M{edge},{start} C{bend},{start} {bend},{stop} {edge + 1},{stop}",
                 "s-line",
                 dashed=within,
                 arrow=True,

@@ -131,7 +131,7 @@ class HybridizeStepper(View):
     def table(self) -> tuple[list[str], list[list[Any]]]:
         rows = []
         for i, program in enumerate(self.payload["programs"]):
-            for n, stage in enumerate(program["stages"]):
+            for n, stage in enumerate(program["stages"], 1):
                 time = "" if stage.get("seconds") is None else time_text(stage["seconds"])
                 name = f"{i + 1}.{n}" if len(self.payload["programs"]) > 1 else str(n)
                 rows.append([name, stage["title"], stage["what"], time, stage["why"]])

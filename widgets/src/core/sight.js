@@ -5,17 +5,19 @@ import { h, link } from "./dom.js";
 export function firstSight(sight) {
   if (!sight) return null;
   const meaning = h("span", { class: "mx-meaning", "aria-live": "polite" });
-  const parts = sight.text.split(/\[([^\]]+)\]/).map((part, i) => (i % 2 ? word(part, sight.words[part] ?? "", meaning) : part));
+  // Text, a word, and the letters that follow it: the link of "[step]s" is "steps".
+  const pieces = sight.text.split(/\[([^\]]+)\](\w*)/), parts = [];
+  for (let i = 0; i < pieces.length; i += 3) parts.push(pieces[i], i + 1 < pieces.length ? word(pieces[i + 1], pieces[i + 2], sight.words[pieces[i + 1]] ?? "", meaning) : "");
   return h("p", { class: "mx-sight" }, h("b", null, "First sight: "), parts, meaning);
 }
 
-function word(text, means, place) {
+function word(text, ending, means, place) {
   const open = () => {
     const same = place.dataset.word === text;
     place.dataset.word = same ? "" : text;
     place.replaceChildren(...(same ? [] : [h("b", null, text), `: ${means} `, glossary()]));
   };
-  return link(text, open, { title: means });
+  return link(text + ending, open, { title: means });
 }
 
 // The documentation's own pages know where the glossary lies; elsewhere its place in the project is named.

@@ -59,7 +59,8 @@ function thingText(program, part, brief = false) {
   if (where.length) facts.push(`line ${where.join(", ")}`);
   if (part.groups?.length) facts.push(`runs in piece ${part.groups.map((n) => n + 1).join(", ")}`);
   if (part.vanished !== undefined) facts.push(text(part.vanished));
-  return h("p", null, brief ? null : h("b", null, called(program, part.name)), brief ? null : ` ${[...new Set([text(part.op) || "input", part.part])].join(", ")}. `, facts.join("; "));
+  if (brief) return h("p", null, facts.join("; "));
+  return h("p", null, h("b", null, called(program, part.name)), `: ${[[...new Set([text(part.op) || "input", part.part])].join(", "), ...facts].join("; ")}`);
 }
 
 function groupText(program, index) {
