@@ -24,6 +24,7 @@ from mixnet.gluon.trainer import Trainer
 from mixnet.ndarray.create import array as _array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer
+from mixnet.process.source import warn_user
 
 _joined: list[World] = []
 
@@ -76,11 +77,50 @@ def local_size() -> int:
     return host.count(host[rank()])
 
 
+def cross_size() -> int:
+    """How many machines have a process with this one's ``local_rank``."""
+    return len(_across())
+
+
+def cross_rank() -> int:
+    """Number of this process's machine among those."""
+    return _across().index(rank())
+
+
+def _across() -> list[int]:
+    """The processes that are, on their machines, the same one as this."""
+    hosts = [name.rpartition(" on ")[2] for name in _here().member.peers]
+    of_each = [hosts[:i].count(host) for i, host in enumerate(hosts)]
+    return [i for i, number in enumerate(of_each) if number == of_each[rank()]]
+
+
+def gloo_built() -> bool:
+    """Whether sums between CPU processes are those of Gloo, which XLA contains: yes."""
+    return True
+
+
+gloo_enabled = gloo_built
+
+
+def mpi_built() -> bool:
+    """Whether Horovod's libraries other than Gloo are here: no."""
+    return False
+
+
+mpi_enabled = mpi_threads_supported = mpi_built
+nccl_built = ddl_built = ccl_built = cuda_built = rocm_built = mpi_built
+
+
 # ---- exchanges ----------------------------------------------------------------------------------
 
 
 def allreduce(
-    tensor: NDArray, average: bool = True, name: str | None = None, priority: int = 0
+    tensor: NDArray,
+    average: bool = True,
+    name: str | None = None,
+    priority: int = 0,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
 ) -> NDArray:
     """The mean over all processes, or the sum, as a new array.
 
@@ -89,20 +129,58 @@ def allreduce(
         average: divide the sum by ``size()``.
         name: kept for programs: exchanges are matched by their order.
         priority: of the task.
+        prescale_factor: multiplies what this process gives.
+        postscale_factor: multiplies the result.
     """
-    result = tensor.copy()
-    return allreduce_(result, average, name, priority)
+    return allreduce_(tensor.copy(), average, name, priority, prescale_factor, postscale_factor)
 
 
 def allreduce_(
-    tensor: NDArray, average: bool = True, name: str | None = None, priority: int = 0
+    tensor: NDArray,
+    average: bool = True,
+    name: str | None = None,
+    priority: int = 0,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
 ) -> NDArray:
     """``allreduce`` that writes to ``tensor``, and returns it."""
-    _reduce([tensor], priority)
-    if average:
-        with RecordingScope(False, None):
-            tensor /= size()
+    grouped_allreduce_([tensor], average, name, priority, prescale_factor, postscale_factor)
     return tensor
+
+
+def grouped_allreduce(
+    tensors: Sequence[NDArray],
+    average: bool = True,
+    name: str | None = None,
+    priority: int = 0,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
+) -> list[NDArray]:
+    """``allreduce`` of several arrays, which travel together."""
+    copies = [each.copy() for each in tensors]
+    return grouped_allreduce_(copies, average, name, priority, prescale_factor, postscale_factor)
+
+
+def grouped_allreduce_(
+    tensors: Sequence[NDArray],
+    average: bool = True,
+    name: str | None = None,
+    priority: int = 0,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
+) -> list[NDArray]:
+    """``grouped_allreduce`` that writes to ``tensors``, and returns them."""
+    with RecordingScope(False, None):
+        if prescale_factor != 1:
+            for each in tensors:
+                each *= prescale_factor
+        _reduce(tensors, priority)
+        for each in tensors:
+            if average:
+                each /= size()
+            if postscale_factor != 1:
+                each *= postscale_factor
+    return list(tensors)
 
 
 def broadcast(
@@ -133,8 +211,10 @@ def allgather(tensor: NDArray, name: str | None = None, priority: int = 0) -> ND
 
 def alltoall(
     tensor: NDArray, splits: object = None, name: str | None = None, priority: int = 0
-) -> NDArray:
+) -> NDArray | tuple[NDArray, NDArray]:
     """Send parts of the first axis to all processes, wait, and join those received.
+
+    With ``splits``, the lengths of the parts received are returned, too.
 
     Args:
         tensor: of the same shape after the first axis in all processes.
@@ -164,7 +244,10 @@ def alltoall(
     for part, rows in zip(parts, np.split(data, np.cumsum(lengths)[:-1]), strict=True):
         part[: len(rows)] = rows
     received = zip(here.swap(parts), every[:, here.rank], strict=True)
-    return _like(tensor, np.concatenate([part[:count] for part, count in received]))
+    joined = _like(tensor, np.concatenate([part[:count] for part, count in received]))
+    if splits is None:
+        return joined
+    return joined, _array(every[:, here.rank], dtype="int32")
 
 
 def _like(tensor: NDArray, data: np.ndarray) -> NDArray:
@@ -235,6 +318,41 @@ def _share_later(parameter: Parameter, root: int) -> None:
     parameter._init_impl = initialized  # type: ignore[method-assign]
 
 
+class NoCompression:
+    """Gradients travel as they are."""
+
+    @staticmethod
+    def compress(tensor: NDArray) -> tuple[NDArray, Any]:
+        """What travels, and what ``decompress`` needs to know."""
+        return tensor, None
+
+    @staticmethod
+    def decompress(tensor: NDArray, ctx: Any) -> NDArray:
+        """The gradient."""
+        return tensor
+
+
+class HalfCompression(NoCompression):
+    """Gradients travel as float16."""
+
+    @staticmethod
+    def compress(tensor: NDArray) -> tuple[NDArray, Any]:
+        """A copy in float16, and the dtype of the gradient."""
+        return tensor.astype("float16"), tensor.dtype
+
+    @staticmethod
+    def decompress(tensor: NDArray, ctx: Any) -> NDArray:
+        """The sum in the dtype of the gradient."""
+        return tensor.astype(ctx)
+
+
+class Compression:
+    """How a ``DistributedTrainer`` sends gradients."""
+
+    none = NoCompression
+    fp16 = HalfCompression
+
+
 class DistributedTrainer(Trainer):
     """A Trainer whose gradients are averaged over all processes.
 
@@ -242,30 +360,68 @@ class DistributedTrainer(Trainer):
         params: as of ``gluon.Trainer``.
         optimizer: likewise.
         optimizer_params: likewise.
+        compression: ``Compression.fp16`` halves what is sent.
+        gradient_predivide_factor: divides gradients before the sum, which is multiplied by it.
+        prefix: kept for programs: exchanges are matched by their order.
+        num_groups: kept for programs: small gradients always travel together.
     """
 
-    def __init__(self, params: Any, optimizer: Any, optimizer_params: Any = None):
+    def __init__(
+        self,
+        params: Any,
+        optimizer: Any,
+        optimizer_params: Any = None,
+        compression: type[NoCompression] = NoCompression,
+        gradient_predivide_factor: float = 1.0,
+        prefix: str | None = None,
+        num_groups: int = 0,
+    ):
+        if isinstance(optimizer, _Reducing):
+            warn_user(
+                "DistributedTrainer sums gradients itself: give it the optimizer that was given to "
+                "DistributedOptimizer."
+            )
+            optimizer = optimizer._without_reducing()
         super().__init__(params, optimizer, optimizer_params, kvstore=None)
-        self._scale /= size()
+        self._scale *= gradient_predivide_factor / size()
+        self._compression, self._predivided_by = compression, gradient_predivide_factor
 
     def _allreduce_grads(self) -> None:
-        _reduce([data for _, each in self._learned() for data in each.list_grad()])
+        gradients = [data for _, each in self._learned() for data in each.list_grad()]
+        with RecordingScope(False, None):
+            pairs = [self._compression.compress(each) for each in gradients]
+            sent = [tensor for tensor, _ in pairs]
+            grouped_allreduce_(sent, average=False, prescale_factor=1 / self._predivided_by)
+            for gradient, (tensor, known) in zip(gradients, pairs, strict=True):
+                if tensor is not gradient:
+                    gradient[:] = self._compression.decompress(tensor, known)
 
 
 class _Reducing:
     """What ``DistributedOptimizer`` puts before an optimizer's update."""
 
     _has_reduced = False
+    _predivided_by = 1.0
+
+    def _reduce(self, grad: Any) -> None:
+        gradients = grad if isinstance(grad, (list, tuple)) else [grad]
+        grouped_allreduce_(gradients, average=False, prescale_factor=1 / self._predivided_by)
+
+    def _without_reducing(self) -> Any:
+        plain = copy.copy(self)
+        plain.__class__ = type(self).__mro__[2]
+        plain.rescale_grad *= size() / self._predivided_by  # type: ignore[attr-defined]
+        return plain
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Sum the gradients over all processes, then update."""
         if not self._has_reduced:
-            _reduce(grad if isinstance(grad, (list, tuple)) else [grad])
+            self._reduce(grad)
         super().update(index, weight, grad, state)  # type: ignore[misc]
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """The same, where an optimizer may keep weights in higher precision."""
-        _reduce(grad if isinstance(grad, (list, tuple)) else [grad])
+        self._reduce(grad)
         self._has_reduced = True
         try:
             super().update_multi_precision(index, weight, grad, state)  # type: ignore[misc]
@@ -273,11 +429,20 @@ class _Reducing:
             self._has_reduced = False
 
 
-def DistributedOptimizer(optimizer: Optimizer) -> Optimizer:
-    """An optimizer like ``optimizer`` that averages gradients over all processes before an update."""
-    distributed = copy.copy(optimizer)
+def DistributedOptimizer(
+    optimizer: Optimizer, gradient_predivide_factor: float = 1.0, num_groups: int = 0
+) -> Optimizer:
+    """An optimizer like ``optimizer`` that averages gradients over all processes before an update.
+
+    Args:
+        optimizer: the one.
+        gradient_predivide_factor: divides gradients before the sum, which is multiplied by it.
+        num_groups: kept for programs: small gradients always travel together.
+    """
+    distributed: Any = copy.copy(optimizer)
     distributed.__class__ = type(
         f"Distributed{type(optimizer).__name__}", (_Reducing, type(optimizer)), {}
     )
-    distributed.rescale_grad = optimizer.rescale_grad / size()
+    distributed.rescale_grad = optimizer.rescale_grad * gradient_predivide_factor / size()
+    distributed._predivided_by = gradient_predivide_factor
     return distributed

@@ -12,7 +12,6 @@ import math
 import os
 import sys
 import threading
-import traceback
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -42,6 +41,7 @@ from mixnet.ops.schema.over_devices import AXIS, Exchange
 from mixnet.private_jax.arrays import batched_put
 from mixnet.private_jax.jobs import connected_client
 from mixnet.process.interrupt import Deferred
+from mixnet.process.tracebacks import print_error, show
 from mixnet.runtime.devices.meeting import join_workers
 from mixnet.runtime.value.later import Later, arrays_of, variables_of
 from mixnet.runtime.value.value import Spec, Value, aligned_empty, check_pending, handed_over
@@ -638,6 +638,7 @@ def world(may_be_alone: bool = False) -> World:
         JobError: the environment describes no job, or the processes cannot connect.
     """
     if not _worlds:
+        hook = _installed_hook()
         job = find_job()
         if job is None and may_be_alone:
             from mixnet.distributed.scheduler import free_port
@@ -649,7 +650,6 @@ def world(may_be_alone: bool = False) -> World:
                 "train.py, with mpirun or srun, or set DMLC_ROLE, DMLC_PS_ROOT_URI, DMLC_PS_ROOT_PORT, "
                 "DMLC_NUM_WORKER and DMLC_WORKER_ID; or use 'device', for the devices of one process."
             )
-        hook = sys.excepthook = _Hook()
         atexit.register(_end, hook, os.getpid())
         _worlds.append(World(job))
         join_workers(_worlds[0])
@@ -657,15 +657,23 @@ def world(may_be_alone: bool = False) -> World:
 
 
 class _Hook:
-    """Records the first error that ends the program, so that the exit code reflects it."""
+    """Records the first error that ends the program, so that the exit code reflects it; prints errors
+    without mixnet's own frames: several workers print them at once.
+    """
 
     def __init__(self) -> None:
-        self.before = sys.excepthook
+        self.before = print_error if sys.excepthook is sys.__excepthook__ else sys.excepthook
         self.error: BaseException | None = None
 
     def __call__(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
         self.error = self.error or error
-        self.before(kind, error, trace)
+        show(self.before, error)
+
+
+@lru_cache(maxsize=1)
+def _installed_hook() -> _Hook:
+    hook = sys.excepthook = _Hook()
+    return hook
 
 
 def _end(hook: _Hook, owner: int) -> None:
@@ -680,7 +688,7 @@ def _end(hook: _Hook, owner: int) -> None:
             current.engine.wait_for_all()
         except Exception as last:
             if error is None:
-                traceback.print_exception(last)
+                show(print_error, last)
                 error = last
             mark_reported(last)
         world.member.leave()

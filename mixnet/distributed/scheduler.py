@@ -16,7 +16,7 @@ from typing import Any
 
 from mixnet import config
 from mixnet.distributed.agreement import Questions
-from mixnet.distributed.job import Job, JobError
+from mixnet.distributed.job import EXIT_NOT_JOINED, Job, JobError
 from mixnet.distributed.lines import LONGEST, keep_alive, packed, quiet, unpacked
 from mixnet.distributed.tls import HOW, context, refusal
 from mixnet.private_jax.jobs import start_service
@@ -96,7 +96,9 @@ class Scheduler:
         for writer in self._connections:
             writer.close()
         await asyncio.sleep(0)
-        return 1 if self.failure else 0
+        if not self.failure:
+            return 0
+        return 1 if self.has_begun else EXIT_NOT_JOINED
 
     async def _call(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         peer = None

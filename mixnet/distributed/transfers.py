@@ -132,9 +132,15 @@ class Topology:
 
     def __repr__(self) -> str:
         links = self.links()
-        lines = [
-            f"{self.kind}, {self.workers} workers, {len(self.buckets)} buckets, {self.steps} steps"
-        ]
+        gradients = size_text(sum(each.nbytes for each in self.gradients))
+        parts = [self.kind, _counted(self.workers, "worker")]
+        if self.kind == "server":
+            parts += [_counted(self.servers, "server"), f"{gradients} of gradients"]
+        else:
+            padded = size_text(sum(size for _, size in self.buckets))
+            buckets = _counted(len(self.buckets), "bucket")
+            parts.append(f"{gradients} of gradients in {buckets} of {padded}")
+        lines = [", ".join([*parts, _counted(self.steps, "step")])]
         for node in self.nodes:
             to = ", ".join(
                 f"{size_text(size)} to {target}"
@@ -143,6 +149,10 @@ class Topology:
             )
             lines.append(f"{node} sends {size_text(self.sent(node))}{f': {to}' if to else ''}")
         return "\n".join(lines)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def topology(
@@ -155,7 +165,8 @@ def topology(
 ) -> Topology:
     """Who sends how many bytes to whom in one training step.
 
-    - ``ring``: what ``dist_sync`` does. Each bucket is cut into as many chunks as there are
+    - ``ring``: what ``dist_sync`` does, except with short messages: among more than two workers,
+      buckets that a worker sends to all others in 64 kB go to each of them at once. Each bucket is cut into as many chunks as there are
       workers. Each worker passes one chunk at a time to the next worker, which adds its own;
       after n - 1 steps each worker has the sum of one chunk, and n - 1 more steps pass the sums
       around.

@@ -130,7 +130,7 @@ class OverProcesses(InJob):
         self._steps: StepsInOne = StepsOverProcesses(self, self.world)
 
     def _manner(self) -> str:
-        return f"; {self._steps.after} steps"  # all begin with joint steps at the same one
+        return f"; MIXNET_JOINT_STEP_AFTER={self._steps.after}"  # all begin with joint steps at the same one
 
     # ---- values ---------------------------------------------------------------------------------
 

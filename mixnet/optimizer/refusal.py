@@ -23,7 +23,8 @@ def explaining(update: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return update(self, index, weight, grad, state, *more)
         except (TypeError, AttributeError, ValueError) as error:
-            problem = None if isinstance(error, MXNetError) else _problem(self, weight, grad, state)
+            known = isinstance(error, MXNetError)
+            problem = None if known else _problem(self, index, weight, grad, state)
             if problem is None:
                 raise
             raise problem from None
@@ -31,7 +32,9 @@ def explaining(update: Callable[..., Any]) -> Callable[..., Any]:
     return explained
 
 
-def _problem(optimizer: Any, weight: Any, grad: Any, state: object) -> MXNetError | None:
+def _problem(
+    optimizer: Any, index: Index, weight: Any, grad: Any, state: object
+) -> MXNetError | None:
     name = type(optimizer).__name__
     for called, value in (("weight", weight), ("grad", grad)):
         arrays = value if isinstance(value, (list, tuple)) and value else [value]
@@ -39,9 +42,16 @@ def _problem(optimizer: Any, weight: Any, grad: Any, state: object) -> MXNetErro
             return NotAnArrayError(
                 f"{name}.update: {called} must be an NDArray, not {value!r:.60}. mx.nd.array makes one."
             )
-    if state is None:
+    if state is None and _has_state(optimizer, index, weight):
         return AttributeTypeError(
             f"{name}.update: state is None; give what create_state(index, weight) returned for this "
             f"parameter, at every step again."
         )
     return None
+
+
+def _has_state(optimizer: Any, index: Index, weight: Any) -> bool:
+    several = isinstance(index, (list, tuple))
+    return (
+        optimizer.create_state(*((index[0], weight[0]) if several else (index, weight))) is not None
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import linecache
 import os
 import sys
@@ -13,7 +12,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, FrameType
 from typing import Any
 
 from mixnet import config
@@ -73,10 +72,15 @@ class _State(threading.local):
 _state = _State()
 
 
+def is_library(file: str) -> bool:
+    """Whether a file is this library's."""
+    return file.startswith(_PACKAGE)
+
+
 @functools.lru_cache(maxsize=4096)
 def is_users(file: str) -> bool:
     """Whether a file is neither this library's nor Python's own."""
-    if file.startswith((_PACKAGE, "<frozen ")):
+    if is_library(file) or file.startswith("<frozen "):
         return False
     return not file.startswith(_STANDARD) or file.startswith(_INSTALLED)
 
@@ -205,28 +209,6 @@ def _line_of(place: Place) -> int:
     code, offset = place
     lines = (line for start, end, line in code.co_lines() if start <= offset < end)
     return next(lines, None) or code.co_firstlineno
-
-
-def shortened(error: BaseException) -> TracebackType | None:
-    """The traceback of an error without the frames of this library, but for the innermost.
-
-    The setting ``MIXNET_FULL_TRACEBACK`` leaves it as it is.
-
-    Args:
-        error: what the calling function caught; its own frame is left out.
-    """
-    frames = []
-    each = error.__traceback__.tb_next if error.__traceback__ is not None else None
-    while each is not None:
-        frames.append(each)
-        each = each.tb_next
-    if not frames or config.get("MIXNET_FULL_TRACEBACK"):
-        return frames[0] if frames else None
-    shown = [each for each in frames[:-1] if is_users(each.tb_frame.f_code.co_filename)]
-    shown.append(frames[-1])
-    for outer, inner in itertools.pairwise(shown):
-        outer.tb_next = inner
-    return shown[0]
 
 
 def are_lines_kept() -> bool:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
@@ -395,8 +396,15 @@ def horovod() -> None:
     assert hvd.alltoall(nd.arange(4) + 10 * rank).asnumpy().tolist() == (
         [0, 1, 10, 11] if rank == 0 else [2, 3, 12, 13]
     )
-    got = hvd.alltoall(nd.arange(3) + 10 * rank, splits=[1, 2] if rank == 0 else [3, 0])
+    got, lengths = hvd.alltoall(nd.arange(3) + 10 * rank, splits=[1, 2] if rank == 0 else [3, 0])
     assert got.asnumpy().tolist() == ([0, 10, 11, 12] if rank == 0 else [1, 2])
+    assert lengths.asnumpy().tolist() == ([1, 3] if rank == 0 else [2, 0])
+    pair = hvd.grouped_allreduce(
+        [nd.ones(2), nd.ones(3)], name="pair", prescale_factor=2, postscale_factor=3
+    )
+    assert [each.asnumpy().tolist() for each in pair] == [[6] * 2, [6] * 3]
+    assert (hvd.cross_size(), hvd.cross_rank()) == (1, 0) and hvd.gloo_built()
+    assert not hvd.mpi_enabled()
     x, y = nd.ones((4, 6)) * (rank + 1), nd.array([rank] * 4)
 
     def stepped(make: object) -> list:
@@ -419,7 +427,20 @@ def horovod() -> None:
         optimizer = hvd.DistributedOptimizer(mx.optimizer.SGD(learning_rate=0.5))
         return gluon.Trainer(net.collect_params(), optimizer, kvstore=None).step
 
+    def by_both(net: object) -> object:
+        optimizer = hvd.DistributedOptimizer(mx.optimizer.SGD(learning_rate=0.5), 4.0)
+        with pytest.warns(UserWarning, match="sums gradients itself"):
+            return hvd.DistributedTrainer(net.collect_params(), optimizer).step
+
+    def by_halves(net: object) -> object:
+        options = {"compression": hvd.Compression.fp16, "gradient_predivide_factor": 2.0}
+        optimizer = mx.optimizer.SGD(learning_rate=0.5)
+        return hvd.DistributedTrainer(net.collect_params(), optimizer, prefix="x", **options).step
+
     first, second = stepped(by_trainer), stepped(by_optimizer)
+    for other, tolerance in ((by_both, 1e-6), (by_halves, 1e-3)):
+        for a, b in zip(first, stepped(other), strict=True):
+            assert np.allclose(a, b, atol=tolerance), other
     for a, b in zip(first, second, strict=True):
         # hvd's optimizer divides in rescale_grad, where a Trainer puts its own.
         assert np.array_equal(hvd.broadcast(nd.array(a), 0).asnumpy(), a)

@@ -75,7 +75,7 @@ def test_a_worker_that_does_not_come() -> None:
     assert reason in errors["worker"] and "MIXNET_JOIN_SECONDS" in errors["worker"]
     assert reason in errors["scheduler"]
     codes = {role: process.returncode for role, process in started.items()}
-    assert codes == {"scheduler": 1, "server": 1, "worker": EXIT_NOT_JOINED}
+    assert codes == {"scheduler": EXIT_NOT_JOINED, "server": 1, "worker": EXIT_NOT_JOINED}
 
 
 def test_a_name_that_has_no_address() -> None:

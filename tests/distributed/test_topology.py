@@ -104,7 +104,11 @@ def test_texts_and_tables() -> None:
     plan = topology(network(), 3, "server", 2)
     assert plan.nodes == ["worker 0", "worker 1", "worker 2", "server 0", "server 1"]
     assert "worker 0 sends 493 kB: 13.2 kB to server 0, 480 kB to server 1" in repr(plan)
+    assert repr(plan).startswith("server, 3 workers, 2 servers, 493 kB of gradients, 2 steps\n")
     assert isinstance(plan, Topology) and repr(topology(9, 1)).endswith("worker 0 sends 0 B")
+    assert repr(topology(840, 1)).startswith(
+        "ring, 1 worker, 840 B of gradients in 1 bucket of 1.02 kB, 0 steps\n"
+    )
 
 
 def test_errors_name_what_was_given() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 import mixnet as mx
 from mixnet import nd
 from mixnet.gluon import nn
+from mixnet.process import tracebacks
+from mixnet.process.tracebacks import show
 
 
 class _Network(mx.gluon.HybridBlock):
@@ -69,3 +72,67 @@ def test_the_nearest_name() -> None:
     assert near("Relu", ["relu", "sigmoid"]) == " Did you mean 'relu'?"
     assert near("zzz", ["b", "a"], "There are {}.") == " There are a, b."
     assert near("zzz", ["a"]) == near("zzz", [], "There are {}.") == ""
+
+
+def _printed(work: object) -> str:
+    """What the end of a program with the error of ``work`` prints, up to the error's text."""
+    printed: list[str] = []
+    try:
+        work()
+    except Exception as error:
+        before = error.__traceback__
+        show(lambda *three: printed.extend(traceback.format_exception(*three)), error)
+        assert error.__traceback__ is before, "whoever looks at the error later sees all of it"
+    return "".join(printed)
+
+
+def _updated(update: object) -> object:
+    store = mx.kv.create("local")
+    store.init("w", nd.zeros(3))
+    store.set_updater(update)
+    return lambda: store.push("w", nd.ones(3))
+
+
+def test_the_end_of_a_job_shows_the_lines_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused() -> None:
+        mx.kv.create("local").push("q", nd.ones(3))
+
+    text = _printed(refused)
+    assert "in refused" in text and "key q doesn't exist" in text
+    assert f"{os.sep}mixnet{os.sep}kvstore" not in text and text.count("  File ") == 2
+    monkeypatch.setenv("MIXNET_FULL_TRACEBACK", "1")
+    assert f"{os.sep}mixnet{os.sep}kvstore" in _printed(refused)
+
+
+def test_errors_of_the_program_within_this_library_show_their_lines() -> None:
+    def update(key: object, pushed: object, stored: object) -> None:
+        try:
+            stored[:] = nd.ones(3) + nd.ones(4)
+        except mx.MXNetError as error:
+            raise ValueError("no update today") from error
+
+    text = _printed(_updated(update))
+    assert text.count("in update\n") == 2 and "direct cause" in text and "no update today" in text
+    assert f"{os.sep}mixnet{os.sep}" not in text.replace(__file__, "")
+
+
+def test_an_error_that_this_library_did_not_foresee_shows_where_it_was_raised() -> None:
+    def unforeseen() -> None:
+        tracebacks.of_program(None)
+
+    assert "tracebacks.py" in _printed(unforeseen)
+
+
+def test_what_an_optimizer_of_the_program_raises() -> None:
+    class Stateless(mx.optimizer.Optimizer):
+        def create_state(self, index: object, weight: object) -> None:
+            return None
+
+        def update(self, index: object, weight: object, grad: object, state: object) -> None:
+            raise ValueError("no update today")
+
+    store = mx.kv.create("local")
+    store.init("w", nd.zeros(3))
+    store.set_optimizer(Stateless())
+    with pytest.raises(ValueError, match="no update today"):
+        store.push("w", nd.ones(3))

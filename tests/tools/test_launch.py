@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import shutil
 import signal
@@ -267,6 +268,21 @@ def test_output_carries_names_and_others_end_with_the_workers() -> None:
     assert time.monotonic() - begin < 10  # TERM, and more, if they did not end by themselves
 
 
+def test_what_a_process_writes_at_once_stays_together() -> None:
+    out = io.StringIO()
+    text = "".join(f"line {i}\\n" for i in range(40))
+    workers = [
+        shell(f"rank {i}", f"for i in 1 2 3 4 5; do printf '{text}'; done; printf end")
+        for i in range(3)
+    ]
+    assert Supervisor(out).run(workers) == 0
+    lines = [line.split("] ") for line in out.getvalue().splitlines()]
+    assert len(lines) == 3 * (5 * 40 + 1) and sum(text == "end" for _, text in lines) == 3
+    pairs = itertools.pairwise(lines)
+    parted = [(a, b) for a, b in pairs if a[0] != b[0] and a[1] not in ("line 39", "end")]
+    assert not parted, parted
+
+
 def test_who_failed_first_is_named() -> None:
     out = io.StringIO()
     workers = [
@@ -284,14 +300,15 @@ def test_lines_of_workers_that_one_command_starts() -> None:
     """As mpirun prints them: it tags every piece that a worker writes, also in the middle of a line."""
     (mpi,) = [each for each in processes(Plan(("x",), 2, launcher="mpi")) if each.is_worker]
     written = (
-        b"[1,1]<stdout>:rank[1,0]<stdout>:a whole line\n",
-        b"[1,1]<stderr>:Error[1,1]<stderr>:\n",
-        b"a word of mpirun\n",
-        b"[1,1]<stdout>:  of [1,1]<stdout>:two[1,1]<stdout>:\n",
+        b"[1,1]<stdout>:rank[1,0]<stdout>:a whole line",
+        b"[1,1]<stderr>:Error[1,1]<stderr>:",
+        b"a word of mpirun",
+        b"[1,1]<stdout>:  of [1,1]<stdout>:two[1,1]<stdout>:",
         b"[prterun-node-7@1,12]<stdout>:no end",
-        b"[1,0]<stdout>:unfinished [1,1]<stdout>:\n",
+        b"[1,0]<stdout>:unfinished [1,1]<stdout>:",
     )
-    assert list(Output(mpi).lines(written)) == [
+    output = Output(mpi)
+    assert [*output.lines(written), *output.rest()] == [
         ("rank 0", "a whole line"),
         ("rank 1", "Error"),
         ("mpirun", "a word of mpirun"),

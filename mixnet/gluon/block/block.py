@@ -29,8 +29,9 @@ from mixnet.gluon.utils import HookHandle
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load, save
 from mixnet.numpy.ndarray import ndarray as np_ndarray
-from mixnet.process.source import shortened, user_source
+from mixnet.process.source import user_source
 from mixnet.process.subroutine import checked_function
+from mixnet.process.tracebacks import shortened
 from mixnet.runtime.record.files import Saving
 from mixnet.runtime.value.undo import all_or_nothing
 from mixnet.util import is_np_array, set_module

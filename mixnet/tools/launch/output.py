@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
+from typing import IO
 
 from mixnet.tools.launch.plan import Process
 
 _LAST_LINES = 20
+
+
+def blocks(stream: IO[bytes]) -> Iterator[list[bytes]]:
+    """Lines that came together, such as those of one traceback."""
+    begun = b""
+    while piece := os.read(stream.fileno(), 1 << 16):
+        *lines, begun = (begun + piece).split(b"\n")
+        if lines:
+            yield lines
+    if begun:
+        yield [begun]
 
 
 class Output:
@@ -29,9 +42,12 @@ class Output:
     def lines(self, raw: Iterable[bytes]) -> Iterator[tuple[str, str]]:
         """Lines with the name of their process."""
         for each in raw:
-            for name, line in self._complete(each.decode(errors="replace").rstrip("\n")):
+            for name, line in self._complete(each.decode(errors="replace")):
                 self._last[name].append(line)
                 yield name, line
+
+    def rest(self) -> Iterator[tuple[str, str]]:
+        """Unfinished lines, at the end of the output."""
         for name, line in self._parts.values():
             self._last[name].append(line)
             yield name, line

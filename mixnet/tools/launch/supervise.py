@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from mixnet.distributed.job import EXIT_LOST
-from mixnet.tools.launch.output import Output
+from mixnet.tools.launch.output import Output, blocks
 from mixnet.tools.launch.plan import LaunchError, Process
 
 GRACE = 5.0  # seconds for others to say why they end
@@ -115,12 +115,16 @@ class Supervisor:
 
     def _read(self, running: Running) -> None:
         assert running.handle.stdout is not None
-        for name, line in running.output.lines(running.handle.stdout):
-            self._say(f"[{name}] {line}")
+        output = running.output
+        for block in blocks(running.handle.stdout):
+            self._say(*(f"[{name}] {line}" for name, line in output.lines(block)))
+        self._say(*(f"[{name}] {line}" for name, line in output.rest()))
 
-    def _say(self, line: str) -> None:
-        with self._printing:
-            print(line, file=self.out, flush=True)
+    def _say(self, *lines: str) -> None:
+        """Print lines; none of other processes come between them."""
+        if lines:
+            with self._printing:
+                print("\n".join(lines), file=self.out, flush=True)
 
     def _interrupt(self, number: int, frame: object) -> None:
         self.signal = number
