@@ -439,10 +439,10 @@ def DistributedOptimizer(
         gradient_predivide_factor: divides gradients before the sum, which is multiplied by it.
         num_groups: kept for programs: small gradients always travel together.
     """
-    distributed: Any = copy.copy(optimizer)
+    distributed = copy.copy(optimizer)
     distributed.__class__ = type(
         f"Distributed{type(optimizer).__name__}", (_Reducing, type(optimizer)), {}
     )
     distributed.rescale_grad = optimizer.rescale_grad * gradient_predivide_factor / size()
-    distributed._predivided_by = gradient_predivide_factor
+    vars(distributed)["_predivided_by"] = gradient_predivide_factor
     return distributed

@@ -466,4 +466,5 @@ class Normalizer:
 def _as_int8(pixels: np.ndarray, mean: np.ndarray | np.float32) -> np.ndarray:
     """The pixels minus the mean, which is rounded half away from zero, within the range of int8."""
     rounded = np.copysign(np.floor(np.abs(mean) + 0.5), mean)
-    return np.clip(pixels - rounded, -128, 127).astype(np.int8)
+    result: np.ndarray = np.clip(pixels - rounded, -128, 127).astype(np.int8)
+    return result

@@ -123,20 +123,21 @@ def descriptions_of(
     """
     batches = data_batch if isinstance(data_batch, list) else [data_batch]
     first = batches[0]
-    if not isinstance(getattr(first, "data", None), (list, tuple)):
+    arrays = getattr(first, "data", None)
+    if not isinstance(arrays, (list, tuple)):
         raise ObjectKindError(
             f"Module.forward takes a batch, such as mx.io.DataBatch([data], [label]), not "
             f"{type(first).__name__}."
         )
     count = len(batches)
-    for i, each in enumerate(first.data):
-        if not all(batch.data[i].shape == each.shape for batch in batches[1:]):
+    for batch in batches[1:]:
+        if [each.shape for each in batch.data or ()] != [each.shape for each in arrays]:
             raise CheckError("All data batches in a list need to have the same shape")
 
     def whole(array: NDArray) -> tuple[int, ...]:
         return (array.shape[0] * count, *array.shape[1:])
 
-    shapes = tuple(whole(each) for each in first.data)
+    shapes = tuple(whole(each) for each in arrays)
     has_labels = labels is not None or not labels_of_symbol
     if has_labels and shapes == tuple(tuple(each.shape) for each in data):
         return data, labels
@@ -148,10 +149,11 @@ def descriptions_of(
         return data, None
     if getattr(first, "provide_label", None):
         return data, first.provide_label
-    if not getattr(first, "label", None):
+    first_labels = getattr(first, "label", None)
+    if not first_labels:
         return data, None
     known = labels or [DataDesc(name, ()) for name in labels_of_symbol]
     return data, [
         DataDesc(each.name, whole(label), each.dtype, each.layout)
-        for each, label in zip(known, first.label, strict=False)
+        for each, label in zip(known, first_labels, strict=False)
     ]

@@ -51,7 +51,6 @@ def _problem(
 
 
 def _has_state(optimizer: Any, index: Index, weight: Any) -> bool:
-    several = isinstance(index, (list, tuple))
-    return (
-        optimizer.create_state(*((index[0], weight[0]) if several else (index, weight))) is not None
-    )
+    if isinstance(index, (list, tuple)):
+        index, weight = index[0], weight[0]
+    return optimizer.create_state(index, weight) is not None

@@ -91,9 +91,9 @@ def _joined(frames: list[TracebackType]) -> TracebackType | None:
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
     """An error and those that led to it, as Python prints them."""
-    seen: set[int] = set()
+    visited: set[int] = set()
     each: BaseException | None = error
-    while each is not None and id(each) not in seen:
-        seen.add(id(each))
+    while each is not None and id(each) not in visited:
+        visited.add(id(each))
         yield each
         each = each.__cause__ or (None if each.__suppress_context__ else each.__context__)

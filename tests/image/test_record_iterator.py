@@ -95,13 +95,13 @@ def test_int8_is_the_pixel_minus_the_rounded_mean(
     pixels[..., 2] = [[128, 0], [3, 53]]
     records.write(mx.recordio.pack_img((0, 0, 0, 0), pixels, img_fmt=".png"))
     records.close()
-    given = {"path_imgrec": path, "data_shape": (3, 2, 2), "batch_size": 1}
-    red = mx.io.ImageRecordInt8Iter(**given, **more).next().data[0][0, 0]
+    options = {"path_imgrec": path, "data_shape": (3, 2, 2), "batch_size": 1}
+    red = mx.io.ImageRecordInt8Iter(**options, **more).next().data[0][0, 0]
     assert red.asnumpy().ravel().tolist() == recorded
     if not more:
         image = str(tmp_path / "mean.bin")
         mx.nd.save(image, {"mean_img": mx.nd.full((3, 2, 2), 10.5)})
-        red = mx.io.ImageRecordInt8Iter(**given, mean_img=image).next().data[0][0, 0]
+        red = mx.io.ImageRecordInt8Iter(**options, mean_img=image).next().data[0][0, 0]
         assert red.asnumpy().ravel().tolist() == [117, -11, -8, 42]
 
 
