@@ -121,12 +121,16 @@ def steps(joint_after: int) -> int:
 
 
 def main() -> None:
-    """Pushes with and without an optimizer, of both kinds of stores, reading, and training steps."""
-    for kind in ("dist_sync", "dist_device_sync"):
-        for updates in (False, True):
-            lines = pushes(kind, updates, reads=False)
-            print(kind, "updates" if updates else "sums", lines, "lines", flush=True)
-    print("push and read", pushes("dist_sync", False, reads=True), "lines", flush=True)
+    """Pushes without and with an optimizer, one in each kind of store, and training steps.
+
+    A push that is read begins with the lines of one that is not, and an interrupt there ends both alike.
+    """
+    for kind, updates, reads in (
+        ("dist_sync", False, True),
+        ("dist_device_sync", True, False),
+    ):
+        lines = pushes(kind, updates, reads)
+        print(kind, "updates" if updates else "sums", lines, "lines", flush=True)
     for joint_after in (0, 2):
         print("steps", joint_after, steps(joint_after), "lines", flush=True)
     print("done", flush=True)
