@@ -24,8 +24,15 @@ OWN_BUDGET = {
 }  # it holds the graph, the memory view and the timeline; docs/concepts/widgets.md
 
 
-@pytest.fixture(params=sorted(EXAMPLES))
+@pytest.fixture(scope="module", params=sorted(EXAMPLES))
 def view(request: pytest.FixtureRequest) -> View:
+    """One for all tests that only read it."""
+    with mx.name.NameManager():
+        return EXAMPLES[request.param]()
+
+
+@pytest.fixture(params=sorted(EXAMPLES))
+def fresh(request: pytest.FixtureRequest) -> View:
     return EXAMPLES[request.param]()
 
 
@@ -87,17 +94,17 @@ def test_the_glossary_says_what_words_of_views_mean() -> None:
     assert {word: rows.get(word) for word in MEANINGS} == MEANINGS
 
 
-def test_live_state_comes_back(view: View) -> None:
+def test_live_state_comes_back(fresh: View) -> None:
     pytest.importorskip(
         "anywidget", reason="live views need anywidget: pip install 'mixnet[widgets]'"
     )
     states = []
-    view.watch(states.append)
-    view.widget.state = {**view.state, "probe": 7}
-    assert view.state["probe"] == 7 and states[-1]["probe"] == 7
-    view.choose(probe=8)
-    assert view.widget.state["probe"] == 8
-    data, _ = view._repr_mimebundle_()
+    fresh.watch(states.append)
+    fresh.widget.state = {**fresh.state, "probe": 7}
+    assert fresh.state["probe"] == 7 and states[-1]["probe"] == 7
+    fresh.choose(probe=8)
+    assert fresh.widget.state["probe"] == 8
+    data, _ = fresh._repr_mimebundle_()
     assert {"text/plain", "text/html", live.MIME} <= set(data), (
         "no notebook: nobody looks for places"
     )
@@ -174,12 +181,12 @@ def test_a_shown_view_renews_its_stored_picture(monkeypatch: pytest.MonkeyPatch)
     assert [name] == shown and "gpu(7)" in data["text/plain"]
 
 
-def test_without_anywidget_views_are_pictures(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_anywidget_views_are_pictures(fresh: View, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "available", lambda: False)
-    data, _ = view._repr_mimebundle_()
+    data, _ = fresh._repr_mimebundle_()
     assert set(data) == {"text/plain", "text/html"}
     with pytest.raises(mx.MXNetError, match=r"pip install 'mixnet\[widgets\]'"):
-        _ = view.widget
+        _ = fresh.widget
 
 
 def test_unknown_schema() -> None:
