@@ -122,15 +122,16 @@ def descriptions_of(
         CheckError: batches of a list differ in their shapes.
     """
     batches = data_batch if isinstance(data_batch, list) else [data_batch]
-    first = batches[0]
+    first: Any = batches[0]
     if not isinstance(getattr(first, "data", None), (list, tuple)):
         raise ObjectKindError(
             f"Module.forward takes a batch, such as mx.io.DataBatch([data], [label]), not "
             f"{type(first).__name__}."
         )
     count = len(batches)
+    others: list[Any] = batches[1:]
     for i, each in enumerate(first.data):
-        if not all(batch.data[i].shape == each.shape for batch in batches[1:]):
+        if not all(batch.data[i].shape == each.shape for batch in others):
             raise CheckError("All data batches in a list need to have the same shape")
 
     def whole(array: NDArray) -> tuple[int, ...]:

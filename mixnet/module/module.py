@@ -179,9 +179,10 @@ class Module(BaseModule):
 
     def _reset_bind(self) -> None:
         self.binded = False
-        self._exec_group: Any = None  # a DataParallelExecutorGroup once it is bound
-        self._data_shapes: Any = None
-        self._label_shapes: Any = None
+        # Read only when it is bound, as every method checks first.
+        self._exec_group: DataParallelExecutorGroup = None  # type: ignore[assignment]
+        self._data_shapes: list[DataDesc] = []
+        self._label_shapes: list[DataDesc] | None = None
 
     # ---- what it is -----------------------------------------------------------------------------
 
@@ -204,22 +205,19 @@ class Module(BaseModule):
     def data_shapes(self) -> list[DataDesc]:
         """Descriptions of the data."""
         require(self, "binded")
-        shapes: list[DataDesc] = self._data_shapes
-        return shapes
+        return self._data_shapes
 
     @property
     def label_shapes(self) -> list[DataDesc] | None:
         """Descriptions of the labels; None if it was bound without."""
         require(self, "binded")
-        shapes: list[DataDesc] | None = self._label_shapes
-        return shapes
+        return self._label_shapes
 
     @property
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
         """Pairs of name and shape of the outputs."""
         require(self, "binded")
-        group: DataParallelExecutorGroup = self._exec_group
-        return group.get_output_shapes()
+        return self._exec_group.get_output_shapes()
 
     # ---- parameters -----------------------------------------------------------------------------
 
@@ -532,20 +530,17 @@ class Module(BaseModule):
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last batch; merged over the devices, or a list per device for each."""
         require(self, "binded", "params_initialized")
-        group: DataParallelExecutorGroup = self._exec_group
-        return group.get_outputs(merge_multi_context=merge_multi_context)
+        return self._exec_group.get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data; merged over the devices, or a list per device for each."""
         require(self, "binded", "params_initialized", "inputs_need_grad")
-        group: DataParallelExecutorGroup = self._exec_group
-        return group.get_input_grads(merge_multi_context=merge_multi_context)
+        return self._exec_group.get_input_grads(merge_multi_context=merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """Arrays of the states; for every state a list per device."""
         require(self, "binded", "params_initialized")
-        group: DataParallelExecutorGroup = self._exec_group
-        return group.get_states(merge_multi_context=merge_multi_context)
+        return self._exec_group.get_states(merge_multi_context=merge_multi_context)
 
     def set_states(self, states: Sequence[Any] | None = None, value: float | None = None) -> None:
         """Set the states to arrays, for every state a list per device, or to one number."""
