@@ -401,7 +401,7 @@ def CreateDetAugmenter(
     aspect_ratio_range: ArrayLike = (0.75, 1.33),
     area_range: Any = (0.05, 3.0),
     min_eject_coverage: float | list[float] = 0.3,
-    max_attempts: int | list[int] = 50,
+    max_attempts: Any = 50,
     pad_val: float | Sequence[float] = (127, 127, 127),
 ) -> list[DetAugmenter]:
     """The default list of augmenters for detection.

@@ -179,8 +179,7 @@ class Module(BaseModule):
 
     def _reset_bind(self) -> None:
         self.binded = False
-        # Read only when it is bound, as every method checks first.
-        self._exec_group: DataParallelExecutorGroup = None  # type: ignore[assignment]
+        self._exec_group: Any = None  # a DataParallelExecutorGroup once it is bound
         self._data_shapes: list[DataDesc] = []
         self._label_shapes: list[DataDesc] | None = None
 
@@ -217,7 +216,8 @@ class Module(BaseModule):
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
         """Pairs of name and shape of the outputs."""
         require(self, "binded")
-        return self._exec_group.get_output_shapes()
+        group: DataParallelExecutorGroup = self._exec_group
+        return group.get_output_shapes()
 
     # ---- parameters -----------------------------------------------------------------------------
 
@@ -530,17 +530,20 @@ class Module(BaseModule):
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last batch; merged over the devices, or a list per device for each."""
         require(self, "binded", "params_initialized")
-        return self._exec_group.get_outputs(merge_multi_context=merge_multi_context)
+        group: DataParallelExecutorGroup = self._exec_group
+        return group.get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data; merged over the devices, or a list per device for each."""
         require(self, "binded", "params_initialized", "inputs_need_grad")
-        return self._exec_group.get_input_grads(merge_multi_context=merge_multi_context)
+        group: DataParallelExecutorGroup = self._exec_group
+        return group.get_input_grads(merge_multi_context=merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """Arrays of the states; for every state a list per device."""
         require(self, "binded", "params_initialized")
-        return self._exec_group.get_states(merge_multi_context=merge_multi_context)
+        group: DataParallelExecutorGroup = self._exec_group
+        return group.get_states(merge_multi_context=merge_multi_context)
 
     def set_states(self, states: Sequence[Any] | None = None, value: float | None = None) -> None:
         """Set the states to arrays, for every state a list per device, or to one number."""

@@ -64,7 +64,7 @@ def zeros(
     ctx: Context | None = None,
     dtype: DTypeLike = None,
     **kwargs: Any,
-) -> NDArray:
+) -> Any:
     """Zeros in a storage type: ``'default'``, ``'row_sparse'`` or ``'csr'``."""
     if stype == "default":
         return _dense_zeros(shape, ctx, dtype, **kwargs)

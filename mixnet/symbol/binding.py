@@ -138,7 +138,8 @@ def simple_bind(
         stype = storage.get(name, "default")
         if array is not None and _is_like(array, shape, where, dtype, stype):
             return array
-        return sparse.zeros(stype, shape, where, dtype)
+        zeros: NDArray = sparse.zeros(stype, shape, where, dtype)
+        return zeros
 
     buffer = {} if shared_buffer is None else shared_buffer
     arguments, gradients = {}, {}

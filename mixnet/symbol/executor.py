@@ -515,7 +515,8 @@ def _refitted(name: str, array: NDArray, shape: tuple[int, ...], may_grow: bool)
             f"and reshape to smaller ones, which share its memory; or pass allow_up_sizing=True."
         )
     if count > there or array._is_sparse:
-        return sparse.zeros(array.stype, shape, array.context, array.dtype)
+        larger: NDArray = sparse.zeros(array.stype, shape, array.context, array.dtype)
+        return larger
     part: NDArray = array.reshape((-1,))[:count].reshape(shape)
     return part
 
