@@ -63,7 +63,10 @@ def split_data(
 
 
 def split_and_load(
-    data: Any, ctx_list: Sequence[Context], batch_axis: int = 0, even_split: bool = True
+    data: Any,
+    ctx_list: Sequence[Context],
+    batch_axis: int = 0,
+    even_split: bool = True,
 ) -> list[NDArray]:
     """Split a batch into one part for each context, and move it there.
 
@@ -82,7 +85,7 @@ def split_and_load(
             f"{ctx_list!r:.60}."
         )
     if not isinstance(data, NDArray):
-        make: Any = np_array if is_np_array() else array
+        make = np_array if is_np_array() else array
         data = make(data, ctx=ctx_list[0])
     if len(ctx_list) == 1:
         return [data.as_in_context(ctx_list[0])]
@@ -126,7 +129,7 @@ def clip_global_norm(
     return value
 
 
-def shape_is_known(shape: Any) -> bool:
+def shape_is_known(shape: Sequence[int] | None) -> bool:
     """Whether a shape has no unknown dimensions: 0, or -1 under NumPy's rules.
 
     Raises:

@@ -25,6 +25,8 @@ from mixnet.ndarray.ndarray import NDArray
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from mixnet.dtype import DTypeLike
+
 GREY = np.array([[[0.299, 0.587, 0.114]]], np.float32)  # luma of ITU-R BT.601
 PCA_VALUES = np.array([55.46, 4.794, 1.148])  # of the colours of ImageNet (Krizhevsky et al. 2012)
 PCA_VECTORS = np.array(
@@ -418,9 +420,9 @@ class CastAug(Augmenter):
         typ: dtype.
     """
 
-    def __init__(self, typ: Any = "float32"):
+    def __init__(self, typ: DTypeLike = "float32"):
         super().__init__(type=typ)
-        self.typ = typ
+        self.typ: Any = typ
 
     def __call__(self, src: NDArray | np.ndarray) -> Any:
         return src.astype(self.typ)

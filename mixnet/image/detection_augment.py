@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections.abc import Sequence
 from math import sqrt
 from numbers import Number
 from typing import TYPE_CHECKING, Any
@@ -88,13 +89,14 @@ class DetRandomSelectAug(DetAugmenter):
         ValueError: the list has other objects.
     """
 
-    def __init__(self, aug_list: Any, skip_prob: float = 0):
+    def __init__(self, aug_list: DetAugmenter | Sequence[DetAugmenter], skip_prob: float = 0):
         super().__init__(skip_prob=skip_prob)
-        if not isinstance(aug_list, (list, tuple)):
-            aug_list = [aug_list]
-        if not all(isinstance(each, DetAugmenter) for each in aug_list):
+        augmenters: list[Any] = (
+            list(aug_list) if isinstance(aug_list, (list, tuple)) else [aug_list]
+        )
+        if not all(isinstance(each, DetAugmenter) for each in augmenters):
             raise AttributeValueError("Allow DetAugmenter in list only")
-        self.aug_list = list(aug_list)
+        self.aug_list = augmenters
         self.skip_prob = skip_prob if self.aug_list else 1
 
     def dumps(self) -> Any:
@@ -287,7 +289,7 @@ class DetRandomPadAug(DetAugmenter):
         aspect_ratio_range: ArrayLike = (0.75, 1.33),
         area_range: ArrayLike = (1.0, 3.0),
         max_attempts: int = 50,
-        pad_val: Any = (128, 128, 128),
+        pad_val: float | Sequence[float] = (128, 128, 128),
     ):
         aspect_ratio_range, area_range = _range(aspect_ratio_range), _range(area_range)
         super().__init__(
@@ -296,7 +298,7 @@ class DetRandomPadAug(DetAugmenter):
             max_attempts=max_attempts,
             pad_val=pad_val,
         )
-        self.pad_val = (pad_val,) * 4 if isinstance(pad_val, Number) else pad_val
+        self.pad_val: Any = (pad_val,) * 4 if isinstance(pad_val, Number) else pad_val
         self.aspect_ratio_range = aspect_ratio_range
         self.area_range = area_range
         self.max_attempts = max_attempts
@@ -340,11 +342,11 @@ class DetRandomPadAug(DetAugmenter):
 
 
 def CreateMultiRandCropAugmenter(
-    min_object_covered: object = 0.1,
+    min_object_covered: float | list[float] = 0.1,
     aspect_ratio_range: ArrayLike = (0.75, 1.33),
     area_range: ArrayLike = (0.05, 1.0),
-    min_eject_coverage: object = 0.3,
-    max_attempts: object = 50,
+    min_eject_coverage: float | list[float] = 0.3,
+    max_attempts: int | list[int] = 50,
     skip_prob: float = 0,
 ) -> DetRandomSelectAug:
     """Apply one of several croppers; arguments as for :class:`DetRandomCropAug`, each a value or a list.
@@ -395,12 +397,12 @@ def CreateDetAugmenter(
     pca_noise: float = 0,
     hue: float = 0,
     inter_method: int = 2,
-    min_object_covered: Any = 0.1,
-    aspect_ratio_range: Any = (0.75, 1.33),
+    min_object_covered: float | list[float] = 0.1,
+    aspect_ratio_range: ArrayLike = (0.75, 1.33),
     area_range: Any = (0.05, 3.0),
-    min_eject_coverage: Any = 0.3,
+    min_eject_coverage: float | list[float] = 0.3,
     max_attempts: Any = 50,
-    pad_val: Any = (127, 127, 127),
+    pad_val: float | Sequence[float] = (127, 127, 127),
 ) -> list[DetAugmenter]:
     """The default list of augmenters for detection.
 

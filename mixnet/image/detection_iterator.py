@@ -67,7 +67,7 @@ class ImageDetIter(ImageIter):
         part_index: int = 0,
         num_parts: int = 1,
         aug_list: list[DetAugmenter] | None = None,
-        imglist: Any = None,
+        imglist: list[Any] | None = None,
         data_name: str = "data",
         label_name: str = "label",
         last_batch_handle: str = "pad",
@@ -145,7 +145,9 @@ class ImageDetIter(ImageIter):
                 f"label_shape object width inconsistent: {width} vs {label_shape[1]}."
             )
 
-    def reshape(self, data_shape: Any = None, label_shape: Any = None) -> None:
+    def reshape(
+        self, data_shape: tuple[int, int, int] | None = None, label_shape: Any = None
+    ) -> None:
         """Change the size of images or the maximum number of objects.
 
         Args:
@@ -186,7 +188,7 @@ class ImageDetIter(ImageIter):
     # ---- samples --------------------------------------------------------------------------------
 
     def augmentation_transform(  # type: ignore[override]
-        self, data: object, label: np.ndarray
+        self, data: NDArray | np.ndarray, label: np.ndarray
     ) -> tuple[Any, np.ndarray]:
         """Image and boxes after all augmenters."""
         for each in self.auglist:

@@ -43,7 +43,7 @@ def pixels_of(src: NDArray | np.ndarray) -> np.ndarray:
     return host_view(src._read(), "image")
 
 
-def as_array(pixels: np.ndarray, like: object = None) -> NDArray:
+def as_array(pixels: np.ndarray, like: NDArray | np.ndarray | None = None) -> NDArray:
     """A new array with the class and device of ``like``; by default as set by NumPy mode."""
     copied = pixels if is_on_host() else aligned_empty(pixels.shape, pixels.dtype)
     if copied is not pixels:  # on the host arrays may lie anywhere, and are never written to
@@ -65,7 +65,7 @@ def on_host(function: Callable[..., np.ndarray], src: NDArray | np.ndarray, *arg
     return result if isinstance(src, np.ndarray) else as_array(result, src)
 
 
-def decode(content: bytes | np.ndarray | memoryview, flag: int, to_rgb: object) -> np.ndarray:
+def decode(content: bytes | np.ndarray | memoryview, flag: int, to_rgb: int) -> np.ndarray:
     """``(height, width, channels)`` of uint8 from the bytes of an image file.
 
     Args:

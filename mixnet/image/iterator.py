@@ -131,7 +131,7 @@ class ImageIter(DataIter):
         part_index: int = 0,
         num_parts: int = 1,
         aug_list: list[Augmenter] | None = None,
-        imglist: Any = None,
+        imglist: list[Any] | None = None,
         data_name: str = "data",
         label_name: str = "softmax_label",
         dtype: DTypeLike = "float32",
@@ -287,18 +287,18 @@ class ImageIter(DataIter):
         if not data_shape[0] == 3:
             raise AttributeValueError("This iterator expects inputs to have 3 channels.")
 
-    def check_valid_image(self, data: Any) -> None:
+    def check_valid_image(self, data: Sequence[NDArray | np.ndarray]) -> None:
         """Raise RuntimeError if an image has no axes: it is left out."""
         if len(data[0].shape) == 0:
             raise MXNetError("Data shape is wrong")
 
-    def augmentation_transform(self, data: object) -> Any:
+    def augmentation_transform(self, data: NDArray | np.ndarray) -> Any:
         """The image after all augmenters."""
         for each in self.auglist:
             data = each(data)
         return data
 
-    def postprocess_data(self, datum: Any) -> Any:
+    def postprocess_data(self, datum: NDArray | np.ndarray) -> Any:
         """Channels first."""
         if isinstance(datum, np.ndarray):
             return datum.transpose(2, 0, 1)

@@ -6,6 +6,7 @@ import math
 import os
 import random
 import warnings
+from collections.abc import Sequence
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
@@ -161,7 +162,7 @@ def copyMakeBorder(
     right: int,
     type: int = 0,
     value: float = 0.0,
-    values: Any = (),
+    values: Sequence[float] = (),
     out: NDArray | np.ndarray | None = None,
 ) -> Any:
     """Add a border to an image.

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from mixnet.base import CheckError, mx_real_t
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from mixnet.dtype import DTypeLike
     from mixnet.ndarray.ndarray import NDArray
 
@@ -43,7 +45,9 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
         return 0 if layout is None else layout.find("N")
 
     @staticmethod
-    def get_list(shapes: Any, types: Any) -> list[DataDesc]:
+    def get_list(
+        shapes: Sequence[tuple[str, tuple[int, ...]]], types: Sequence[tuple[str, DTypeLike]] | None
+    ) -> list[DataDesc]:
         """Descriptions from pairs of names and shapes.
 
         Args:
@@ -77,10 +81,10 @@ class DataBatch:
         data: Sequence[NDArray] | None,
         label: Sequence[NDArray] | None = None,
         pad: int | None = None,
-        index: Any = None,
+        index: np.ndarray | Sequence[int] | None = None,
         bucket_key: Any = None,
-        provide_data: Any = None,
-        provide_label: Any = None,
+        provide_data: Sequence[DataDesc | tuple[Any, ...]] | None = None,
+        provide_label: Sequence[DataDesc | tuple[Any, ...]] | None = None,
     ):
         for name, arrays in (("Data", data), ("Label", label)):
             if arrays is not None and not isinstance(arrays, (list, tuple)):
@@ -92,8 +96,8 @@ class DataBatch:
         self.pad = pad
         self.index = index
         self.bucket_key = bucket_key
-        self.provide_data = provide_data
-        self.provide_label = provide_label
+        self.provide_data: Any = provide_data
+        self.provide_label: Any = provide_label
 
     def __str__(self) -> str:
         shapes = [each.shape for each in self.data or ()]

@@ -10,7 +10,7 @@ import numpy as np
 from mixnet.base import CheckError, IndexingError, NotDefinedError, ShapeError, checked_count
 from mixnet.io.batch import DataBatch, DataDesc
 from mixnet.io.iterator import DataIter
-from mixnet.io.source import is_stored, named_sources, take_rows
+from mixnet.io.source import Sources, is_stored, named_sources, take_rows
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse_array import CSRNDArray
@@ -43,8 +43,8 @@ class NDArrayIter(DataIter):
 
     def __init__(
         self,
-        data: object,
-        label: object = None,
+        data: Sources,
+        label: Sources | None = None,
         batch_size: int = 1,
         shuffle: bool = False,
         last_batch_handle: str = "pad",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from mixnet.base import AttributeTypeError, CheckError
+from mixnet.dtype import HasDType
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse import array as sparse_array
@@ -16,6 +18,12 @@ from mixnet.runtime.record.copy import host_view
 from mixnet.runtime.value.value import adopt, aligned_empty
 
 KINDS = "NDArray, numpy.ndarray, h5py.Dataset"
+
+Source = NDArray | np.ndarray | HasDType
+"""Samples along the first axis: an array, a sparse matrix of SciPy, a dataset of a file."""
+
+Sources = Source | Sequence[Source] | Mapping[str, Source]
+"""What an iterator takes as data or as labels."""
 
 
 def _is_of_scipy(source: object) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mixnet import engine
@@ -58,7 +59,7 @@ class ResizeIter(_OverIterators):
         reset_internal: whether ``reset`` also resets ``data_iter``.
     """
 
-    def __init__(self, data_iter: Any, size: int, reset_internal: bool = True):
+    def __init__(self, data_iter: DataIter, size: int, reset_internal: bool = True):
         super().__init__()
         _check_iterator("ResizeIter", data_iter)
         self.data_iter = data_iter
@@ -66,8 +67,9 @@ class ResizeIter(_OverIterators):
         self.reset_internal = reset_internal
         self.cur = 0
         self.current_batch: DataBatch | None = None
-        self.provide_data = data_iter.provide_data
-        self.provide_label = data_iter.provide_label
+        source: Any = data_iter  # of any class that has what modules need
+        self.provide_data = source.provide_data
+        self.provide_label = source.provide_label
         self.batch_size = data_iter.batch_size
         if hasattr(data_iter, "default_bucket_key"):
             self.default_bucket_key = data_iter.default_bucket_key
@@ -114,9 +116,14 @@ class PrefetchingIter(_OverIterators):
         AssertionError: there is no iterator.
     """
 
-    def __init__(self, iters: Any, rename_data: Any = None, rename_label: Any = None):
+    def __init__(
+        self,
+        iters: DataIter | Sequence[DataIter],
+        rename_data: Sequence[Mapping[str, str]] | None = None,
+        rename_label: Sequence[Mapping[str, str]] | None = None,
+    ):
         super().__init__()
-        self.iters = list(iters) if isinstance(iters, (list, tuple)) else [iters]
+        self.iters: list[Any] = list(iters) if isinstance(iters, (list, tuple)) else [iters]
         self.n_iter = len(self.iters)
         if not self.iters:
             raise CheckError("PrefetchingIter takes at least one iterator.")

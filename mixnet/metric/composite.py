@@ -12,6 +12,8 @@ from mixnet.metric.registry import alias, create, register
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from mixnet.metric.evaluation import MetricLike
+
 
 @register
 @alias("composite")
@@ -27,7 +29,7 @@ class CompositeEvalMetric(EvalMetric):
 
     def __init__(
         self,
-        metrics: Any = None,
+        metrics: Sequence[MetricLike] | None = None,
         name: str = "composite",
         output_names: Sequence[str] | None = None,
         label_names: Sequence[str] | None = None,
@@ -36,7 +38,7 @@ class CompositeEvalMetric(EvalMetric):
         super().__init__(name, output_names, label_names, has_global_stats=True)
         self.metrics = [create(each) for each in ([] if metrics is None else metrics)]
 
-    def add(self, metric: Any) -> None:
+    def add(self, metric: MetricLike) -> None:
         """Add a metric, by its name or itself."""
         self.metrics.append(create(metric))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +17,9 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
 from mixnet.runtime.record.record import flush
 from mixnet.runtime.value.value import from_host
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 def measure(function: Callable[..., Any]) -> Op:
@@ -32,7 +35,7 @@ def measured(op: Op, arrays: Sequence[Any], **attributes: Any) -> NDArray:
         return invoke(op, [each.as_in_context(context) for each in arrays_on_device], attributes)
 
 
-def as_array(source: Any) -> NDArray:
+def as_array(source: ArrayLike | NDArray) -> NDArray:
     """A dense array from an array, a NumPy array, or numbers."""
     if not isinstance(source, NDArray):
         try:

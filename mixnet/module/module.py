@@ -180,8 +180,8 @@ class Module(BaseModule):
     def _reset_bind(self) -> None:
         self.binded = False
         self._exec_group: Any = None  # a DataParallelExecutorGroup once it is bound
-        self._data_shapes: Any = None
-        self._label_shapes: Any = None
+        self._data_shapes: list[DataDesc] = []
+        self._label_shapes: list[DataDesc] | None = None
 
     # ---- what it is -----------------------------------------------------------------------------
 
@@ -204,15 +204,13 @@ class Module(BaseModule):
     def data_shapes(self) -> list[DataDesc]:
         """Descriptions of the data."""
         require(self, "binded")
-        shapes: list[DataDesc] = self._data_shapes
-        return shapes
+        return self._data_shapes
 
     @property
     def label_shapes(self) -> list[DataDesc] | None:
         """Descriptions of the labels; None if it was bound without."""
         require(self, "binded")
-        shapes: list[DataDesc] | None = self._label_shapes
-        return shapes
+        return self._label_shapes
 
     @property
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:

@@ -32,7 +32,7 @@ def _check_order(name: str, order: str) -> None:
         raise NotDefinedError(f"{name}: order={order!r} is not supported; only 'C' is.")
 
 
-def array(object: Any, dtype: Any = None, ctx: Any = None) -> ndarray:
+def array(object: Operand, dtype: DTypeLike = None, ctx: Context | None = None) -> ndarray:
     """An array with a copy of ``object``.
 
     Args:
@@ -245,8 +245,8 @@ def arange(
     start: Operand,
     stop: Operand | None = None,
     step: Operand = 1,
-    dtype: Any = None,
-    ctx: Any = None,
+    dtype: DTypeLike = None,
+    ctx: Context | str | None = None,
 ) -> Any:
     """Numbers from ``start`` (0 if only one is given) up to ``stop``; float32 by default.
 
@@ -269,14 +269,14 @@ def arange(
 
 
 def linspace(
-    start: Any,
-    stop: Any,
+    start: float,
+    stop: float,
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     axis: int = 0,
-    ctx: Any = None,
+    ctx: Context | str | None = None,
 ) -> Any:
     """``num`` numbers at equal distances from ``start`` to ``stop``, and the distance if asked.
 
@@ -300,14 +300,14 @@ def linspace(
 
 
 def logspace(
-    start: Any,
-    stop: Any,
+    start: float,
+    stop: float,
     num: int = 50,
     endpoint: bool = True,
     base: float = 10.0,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     axis: int = 0,
-    ctx: Any = None,
+    ctx: Context | str | None = None,
 ) -> Any:
     """``num`` powers of ``base``, the exponents at equal distances.
 
@@ -354,7 +354,9 @@ def identity(n: int, dtype: DTypeLike = None, ctx: Context | str | None = None) 
     return call("_npi_identity", shape=(n, n), dtype=name_of(dtype), ctx=ctx)
 
 
-def indices(dimensions: Any, dtype: Any = onp.int32, ctx: Any = None) -> Any:
+def indices(
+    dimensions: Sequence[int], dtype: DTypeLike = onp.int32, ctx: Context | str | None = None
+) -> Any:
     """The indices of a grid: one array of the grid's shape for each of its axes.
 
     Args:

@@ -224,7 +224,7 @@ def round(x: Operand, decimals: int = 0, out: Operable | None = None) -> Any:
 round_ = round
 
 
-def clip(a: Any, a_min: Any, a_max: Any, out: Operable | None = None) -> Any:
+def clip(a: Operand, a_min: float | None, a_max: float | None, out: Operable | None = None) -> Any:
     """Elements no less than ``a_min`` and no more than ``a_max``; None leaves an end open.
 
     Args:
@@ -246,11 +246,11 @@ def clip(a: Any, a_min: Any, a_max: Any, out: Operable | None = None) -> Any:
 
 
 def nan_to_num(
-    x: Any,
+    x: Operand,
     copy: bool = True,
     nan: float = 0.0,
-    posinf: Any = None,
-    neginf: Any = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
     **kwargs: object,
 ) -> Any:
     """NaN and infinities replaced; the greatest and least of the dtype by default.

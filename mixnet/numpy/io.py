@@ -21,7 +21,9 @@ def genfromtxt(*args: Any, **kwargs: Any) -> ndarray:
     return array(onp.genfromtxt(*args, **kwargs), ctx=context)
 
 
-def set_printoptions(precision: Any = None, threshold: Any = None, **kwarg: Any) -> None:
+def set_printoptions(
+    precision: int | None = None, threshold: int | None = None, **kwarg: Any
+) -> None:
     """How arrays are printed; see ``numpy.set_printoptions``.
 
     Args:

@@ -22,7 +22,10 @@ absolute, sqrt, square = FUNCTIONS["abs"], FUNCTIONS["sqrt"], FUNCTIONS["square"
 
 
 def norm(
-    x: Any, ord: object = None, axis: int | Sequence[int] | None = None, keepdims: bool = False
+    x: Any,
+    ord: float | str | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
 ) -> Any:
     """Norm of vectors or matrices.
 
@@ -129,7 +132,7 @@ def tensorinv(a: Operand, ind: int = 2) -> Any:
     return call("_npi_tensorinv", a, ind=ind)
 
 
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+def tensorsolve(a: Operand, b: Operand, axes: Sequence[int] | None = None) -> Any:
     """The x with ``tensordot(a, x, x.ndim) = b``.
 
     Args:
@@ -140,7 +143,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     return call("_npi_tensorsolve", a, b, a_axes=tuple(axes or ()))
 
 
-def pinv(a: Any, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
+def pinv(a: Operand, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
     """The pseudo-inverse; singular values below ``rcond`` times the largest count as 0.
 
     Args:
@@ -183,7 +186,7 @@ def eigvalsh(a: Operand, UPLO: str = "L") -> Any:
     return call("_npi_eigvalsh", a, UPLO=UPLO)
 
 
-def multi_dot(arrays: Any, *, out: Operable | None = None) -> Any:
+def multi_dot(arrays: Sequence[Any], *, out: Operable | None = None) -> Any:
     """Product of several matrices, in the order that takes the fewest operations.
 
     Args:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", int, float)
 
 
-def _size(size: int | Sequence[int]) -> tuple[int, ...] | None:
+def _size(size: int | Sequence[int] | None) -> tuple[int, ...] | None:
     if size is None:
         return None
     if isinstance(size, (int, onp.integer)):
@@ -66,8 +66,8 @@ def _two(
     names: tuple[str, str],
     left: Any,
     right: Any,
-    size: Any,
-    out: Any,
+    size: int | Sequence[int] | None,
+    out: Operable | None,
     **more: Any,
 ) -> Any:
     """A distribution of two parameters, each a number or an array."""
@@ -82,12 +82,12 @@ def _two(
 
 
 def uniform(
-    low: Any = 0.0,
-    high: Any = 1.0,
-    size: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
+    low: Operand = 0.0,
+    high: Operand = 1.0,
+    size: int | Sequence[int] | None = None,
+    dtype: DTypeLike = None,
+    ctx: Context | str | None = None,
+    out: Operable | None = None,
 ) -> Any:
     """Uniform numbers in [low, high), float32 by default.
 
@@ -104,12 +104,12 @@ def uniform(
 
 
 def normal(
-    loc: Any = 0.0,
-    scale: Any = 1.0,
-    size: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
+    loc: Operand = 0.0,
+    scale: Operand = 1.0,
+    size: int | Sequence[int] | None = None,
+    dtype: DTypeLike = None,
+    ctx: Context | str | None = None,
+    out: Operable | None = None,
 ) -> Any:
     """Normal numbers with mean ``loc`` and standard deviation ``scale``, float32 by default.
 
@@ -185,12 +185,12 @@ def gumbel(
 
 
 def gamma(
-    shape: Any,
-    scale: Any = 1.0,
-    size: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
+    shape: Operand,
+    scale: Operand = 1.0,
+    size: int | Sequence[int] | None = None,
+    dtype: DTypeLike = None,
+    ctx: Context | str | None = None,
+    out: Operable | None = None,
 ) -> Any:
     """Numbers of the gamma distribution with ``shape`` and ``scale``.
 
@@ -209,9 +209,9 @@ def gamma(
 def beta(
     a: Any,
     b: Any,
-    size: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
+    size: int | Sequence[int] | None = None,
+    dtype: DTypeLike = None,
+    ctx: Context | str | None = None,
 ) -> Any:
     """Numbers of the beta distribution: x / (x + y) of two of the gamma distribution.
 
@@ -231,9 +231,9 @@ def beta(
 
 def chisquare(
     df: Any,
-    size: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
+    size: int | Sequence[int] | None = None,
+    dtype: DTypeLike = None,
+    ctx: Context | str | None = None,
 ) -> Any:
     """Numbers of the chi-square distribution with ``df`` degrees of freedom.
 
@@ -346,7 +346,7 @@ def power(a: Operand, size: int | Sequence[int] | None = None) -> Any:
     return _power(a, size, None, None)
 
 
-def rand(*size: int, **kwargs: object) -> Any:
+def rand(*size: int, **kwargs: Any) -> Any:
     """Uniform numbers in [0, 1) of the shape given as arguments.
 
     Args:
@@ -356,7 +356,7 @@ def rand(*size: int, **kwargs: object) -> Any:
     return uniform(0.0, 1.0, size, **kwargs)
 
 
-def randn(*size: int, **kwargs: object) -> Any:
+def randn(*size: int, **kwargs: Any) -> Any:
     """Normal numbers of the shape given as arguments.
 
     Args:
@@ -369,7 +369,7 @@ def randn(*size: int, **kwargs: object) -> Any:
 def randint(
     low: int,
     high: int | None = None,
-    size: Any = None,
+    size: int | Sequence[int] | None = None,
     dtype: DTypeLike = None,
     ctx: Context | str | None = None,
     out: Operable | None = None,
@@ -400,10 +400,10 @@ def randint(
 
 def choice(
     a: Any,
-    size: Any = None,
+    size: int | Sequence[int] | None = None,
     replace: bool = True,
-    p: Any = None,
-    ctx: Any = None,
+    p: Operand | None = None,
+    ctx: Context | str | None = None,
     out: Operable | None = None,
 ) -> Any:
     """Elements of ``a``, or whole numbers below ``a``, drawn at random; int64.
@@ -438,7 +438,9 @@ def choice(
     return call("take", a, where, out=out, axis=0)
 
 
-def multinomial(n: int, pvals: Any, size: Any = None, **kwargs: object) -> Any:
+def multinomial(
+    n: int, pvals: Sequence[float], size: int | Sequence[int] | None = None, **kwargs: object
+) -> Any:
     """How often each outcome occurs in ``n`` trials with probabilities ``pvals``; int64.
 
     Args:
@@ -462,9 +464,9 @@ def multinomial(n: int, pvals: Any, size: Any = None, **kwargs: object) -> Any:
 def multivariate_normal(
     mean: Any,
     cov: Any,
-    size: Any = None,
-    check_valid: object = None,
-    tol: object = None,
+    size: int | Sequence[int] | None = None,
+    check_valid: str | None = None,
+    tol: float | None = None,
 ) -> Any:
     """Normal vectors with mean ``(..., n)`` and covariance ``(..., n, n)``.
 

@@ -272,11 +272,11 @@ def cumsum(
 
 
 def diff(
-    a: Any,
+    a: Operand,
     n: int = 1,
     axis: int = -1,
-    prepend: Any = None,
-    append: Any = None,
+    prepend: Operand | None = None,
+    append: Operand | None = None,
 ) -> Any:
     """Differences of neighbours along ``axis``, ``n`` times.
 
@@ -297,7 +297,7 @@ def diff(
     return call("_npi_diff", a, n=n, axis=axis)
 
 
-def _end(a: Any, numbers: Operand, axis: int) -> Any:
+def _end(a: Any, numbers: Operand | None, axis: int) -> Any:
     """What stands before or behind ``a``; a number is repeated along the other axes."""
     if numbers is None:
         return None
@@ -335,7 +335,7 @@ def percentile(
     q: Operand,
     axis: int | Sequence[int] | None = None,
     out: Operable | None = None,
-    overwrite_input: object = None,
+    overwrite_input: bool | None = None,
     interpolation: str = "linear",
     keepdims: bool = False,
 ) -> Any:
@@ -359,11 +359,11 @@ def percentile(
 
 
 def quantile(
-    a: Any,
+    a: Operand,
     q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: Any = None,
+    axis: int | Sequence[int] | None = None,
+    out: Operable | None = None,
+    overwrite_input: bool | None = None,
     interpolation: str = "linear",
     keepdims: bool = False,
 ) -> Any:
@@ -382,12 +382,12 @@ def quantile(
 
 
 def histogram(
-    a: Any,
+    a: Operand,
     bins: Any = 10,
-    range: Any = None,
-    normed: object = None,
+    range: tuple[float, float] | None = None,
+    normed: bool | None = None,
     weights: Operand | None = None,
-    density: object = None,
+    density: bool | None = None,
 ) -> Any:
     """Number of elements in each of ``bins``, and the edges of the bins.
 

@@ -12,10 +12,10 @@ from mixnet.numpy.call import NUMBERS, as_array, call, check_array, is_array
 from mixnet.ops.schema.ranges import AxisOf
 
 if TYPE_CHECKING:
-    from mixnet.numpy.call import Operand
+    from mixnet.numpy.call import Operable, Operand
 
 
-def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+def where(condition: Operand, x: Any = None, y: Any = None) -> Any:
     """Elements of ``x`` where ``condition`` is true, else of ``y``; the indices without both.
 
     Raises:
@@ -96,9 +96,9 @@ def unique(
 def take(
     a: Any,
     indices: Operand,
-    axis: Any = None,
+    axis: int | None = None,
     mode: str = "raise",
-    out: Any = None,
+    out: Operable | None = None,
 ) -> Any:
     """Elements at ``indices`` along ``axis``, of the flattened array by default.
 
@@ -185,7 +185,7 @@ def _place(obj: Any) -> tuple[Any, dict[str, Any]]:
     return obj, {}
 
 
-def delete(arr: Any, obj: Operand, axis: Any = None) -> Any:
+def delete(arr: Any, obj: Operand, axis: int | None = None) -> Any:
     """Without the elements at a number, a slice or an array of positions, along ``axis``.
 
     Args:
@@ -204,7 +204,7 @@ def delete(arr: Any, obj: Operand, axis: Any = None) -> Any:
     return call("_npi_delete", arr, positions, axis=axis, **attributes)
 
 
-def insert(arr: Operand, obj: Operand, values: Any, axis: Any = None) -> Any:
+def insert(arr: Operand, obj: Operand, values: Any, axis: int | None = None) -> Any:
     """With ``values`` before a number, a slice or an array of positions, along ``axis``.
 
     Args:
@@ -226,7 +226,7 @@ def insert(arr: Operand, obj: Operand, values: Any, axis: Any = None) -> Any:
     return call(name, *operands, val=float(values) if number else None, axis=axis, **attributes)
 
 
-def extract(condition: Any, arr: Any) -> Any:
+def extract(condition: Operand, arr: Any) -> Any:
     """The elements where ``condition`` is true, in one axis.
 
     Args:

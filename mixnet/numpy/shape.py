@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 
 @as_operator
-def reshape(a: Any, newshape: Any, order: str = "C", out: Any = None) -> Any:
+def reshape(
+    a: Operand, newshape: int | Sequence[int], order: str = "C", out: Operable | None = None
+) -> Any:
     """The elements in another shape; one -1 takes what remains.
 
     Args:
@@ -62,7 +64,7 @@ def shape(a: Any) -> tuple[int, ...]:
 
 
 @as_operator
-def transpose(a: Any, axes: Any = None) -> Any:
+def transpose(a: Operand, axes: Sequence[int] | None = None) -> Any:
     """Axes in another order, reversed by default.
 
     Args:
@@ -163,7 +165,7 @@ def concatenate(
     return call("_npi_concatenate", *seq, out=out, axis=axis)
 
 
-def append(arr: Any, values: Any, axis: Any = None) -> Any:
+def append(arr: Operand, values: Operand, axis: int | None = None) -> Any:
     """``values`` appended to ``arr`` along ``axis``; both flattened where it is None."""
     return concatenate((arr, values), axis)
 
@@ -292,7 +294,7 @@ def _check_axes(name: str, ary: Any, least: int) -> None:
         raise AttributeValueError(f"{name} takes arrays of {least} or more axes, not {ary.shape}.")
 
 
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def hsplit(ary: Any, indices_or_sections: int | Sequence[int]) -> list[Any]:
     """Cut along the second axis, of 1-D along the first.
 
     Args:
@@ -326,7 +328,7 @@ def dsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Any]:
 
 
 @as_operator
-def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+def repeat(a: Any, repeats: int | Sequence[int], axis: int | None = None) -> Any:
     """Every element ``repeats`` times along ``axis``, of the flattened array by default.
 
     Args:
@@ -363,7 +365,7 @@ def tile(A: Operand, reps: int | Sequence[int]) -> Any:
     return call("_npi_broadcast_to", array, shape=reps) if not array.shape else array
 
 
-def flip(m: Any, axis: Any = None, out: Operable | None = None) -> Any:
+def flip(m: Any, axis: int | Sequence[int] | None = None, out: Operable | None = None) -> Any:
     """The other way round along axes, all by default.
 
     Args:
@@ -406,7 +408,7 @@ def roll(a: Operand, shift: int | Sequence[int], axis: int | Sequence[int] | Non
     return call("_np_roll", a, shift=as_axes(shift), axis=as_axes(axis))
 
 
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+def rot90(m: Operand, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
     """Turned by 90 degrees ``k`` times in the plane of two axes.
 
     Args:
@@ -491,7 +493,9 @@ atleast_2d = _atleast(2)
 atleast_3d = _atleast(3)
 
 
-def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) -> Any:
+def pad(
+    x: Any, pad_width: int | Sequence[Any] | None = None, mode: str = "constant", **kwargs: Any
+) -> Any:
     """With elements added before and after along every axis.
 
     Args:
@@ -536,7 +540,7 @@ def resize(a: Any, new_shape: int | Sequence[int]) -> Any:
     return reshape(flat[:size], target)
 
 
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+def unravel_index(indices: Any, shape: int | Sequence[int], order: str = "C") -> tuple[Any, ...]:
     """The index of each axis from positions in the flattened array.
 
     Args:
@@ -563,7 +567,7 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     return tuple(indices[i] for i in range(arr.ndim))
 
 
-def may_share_memory(a: Operand, b: Operand, max_work: object = None) -> bool:
+def may_share_memory(a: Operand, b: Operand, max_work: int | None = None) -> bool:
     """Whether two arrays have elements in common: one is a view of the other, or both of a third.
 
     Args:
@@ -577,7 +581,7 @@ def may_share_memory(a: Operand, b: Operand, max_work: object = None) -> bool:
     return base is other and max(start, begin) < min(start + size, begin + count)
 
 
-def shares_memory(a: Operand, b: Operand, max_work: object = None) -> bool:
+def shares_memory(a: Operand, b: Operand, max_work: int | None = None) -> bool:
     """Whether two arrays have elements in common.
 
     Args:

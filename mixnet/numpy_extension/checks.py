@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.call import call
 from mixnet.runtime.value.state import is_tracing
 
+if TYPE_CHECKING:
+    from mixnet.numpy.call import Operable
 
-def constraint_check(input: object, msg: str = "Constraint violated.", **kwargs: object) -> Any:
+
+def constraint_check(input: Operable, msg: str = "Constraint violated.", **kwargs: object) -> Any:
     """True where every element of a boolean array is true; the answer is read at once.
 
     Args:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -11,8 +12,13 @@ from mixnet.numpy.array_parameters import check_array_parameter
 from mixnet.numpy.call import call, is_array, name_of
 from mixnet.random import seed as _seed
 
+if TYPE_CHECKING:
+    from mixnet.context import Context
+    from mixnet.dtype import DTypeLike
+    from mixnet.numpy.call import Operable, Operand
 
-def seed(seed: int, ctx: Any = "all") -> None:
+
+def seed(seed: int, ctx: Context | str = "all") -> None:
     """Start the random numbers anew, of one context or of all: the same seed, the same numbers."""
     _seed(seed, ctx)
 
@@ -20,10 +26,10 @@ def seed(seed: int, ctx: Any = "all") -> None:
 def bernoulli(
     prob: Any = None,
     logit: Any = None,
-    size: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
+    size: int | Sequence[int] | None = None,
+    dtype: DTypeLike = None,
+    ctx: Context | str | None = None,
+    out: Operable | None = None,
 ) -> Any:
     """Ones with probability ``prob``, or the sigmoid of ``logit``, else zeros; float32 by default.
 
@@ -62,14 +68,18 @@ def _batched(operator: str, names: tuple[str, str], left: Any, right: Any, more:
     return call(operator, *arrays, **attributes, **more)
 
 
-def _shape(batch_shape: Any) -> Any:
+def _shape(batch_shape: int | Sequence[int] | None) -> Any:
     if batch_shape is None:
         return None
     return (batch_shape,) if isinstance(batch_shape, (int, onp.integer)) else tuple(batch_shape)
 
 
 def uniform_n(
-    low: Any = 0.0, high: Any = 1.0, batch_shape: Any = None, dtype: Any = None, ctx: Any = None
+    low: Operand = 0.0,
+    high: Operand = 1.0,
+    batch_shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike = None,
+    ctx: Context | str | None = None,
 ) -> Any:
     """Uniform numbers of shape ``batch_shape`` followed by that of the parameters."""
     more = {"size": _shape(batch_shape), "dtype": name_of(dtype or onp.float32), "ctx": ctx}
@@ -77,7 +87,11 @@ def uniform_n(
 
 
 def normal_n(
-    loc: Any = 0.0, scale: Any = 1.0, batch_shape: Any = None, dtype: Any = None, ctx: Any = None
+    loc: Operand = 0.0,
+    scale: Operand = 1.0,
+    batch_shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike = None,
+    ctx: Context | str | None = None,
 ) -> Any:
     """Normal numbers of shape ``batch_shape`` followed by that of the parameters."""
     more = {"size": _shape(batch_shape), "dtype": name_of(dtype or onp.float32), "ctx": ctx}

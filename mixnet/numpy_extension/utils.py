@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mixnet.base import AttributeKindError
@@ -11,7 +12,7 @@ from mixnet.ndarray.params_file import save as save_file
 from mixnet.numpy.ndarray import ndarray, share
 
 
-def save(file: str, arr: Any) -> None:
+def save(file: str, arr: NDArray | Sequence[NDArray] | Mapping[str, NDArray]) -> None:
     """Write an array, a list or a dict of arrays to a file, in MXNet's format.
 
     Args:

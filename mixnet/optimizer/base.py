@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 Index = int | str | Sequence[int | str]
 """A parameter's number or name, or those of the parameters that are updated together."""
 
+Arrays = NDArray | Sequence[NDArray]
+"""A parameter, or those that are updated together; the same of gradients."""
+
 Update = TypeVar("Update", bound=Callable[..., None])
 
 
@@ -192,7 +195,7 @@ class Optimizer:
         checked_number("learning_rate", lr)
         self.lr = lr
 
-    def set_lr_scale(self, args_lrscale: Any) -> None:
+    def set_lr_scale(self, args_lrscale: Mapping[Index, float]) -> None:
         """Removed: use ``set_lr_mult``.
 
         Raises:
@@ -358,7 +361,7 @@ class Optimizer:
 
     @only_steps
     @explaining
-    def update(self, index: Index, weight: Any, grad: Any, state: object) -> None:
+    def update(self, index: Index, weight: Arrays, grad: Arrays, state: object) -> None:
         """One step: writes ``weight`` and ``state``.
 
         Args:
@@ -388,7 +391,9 @@ class Optimizer:
         return []
 
     @only_steps
-    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update_multi_precision(
+        self, index: Index, weight: NDArray, grad: NDArray, state: Any
+    ) -> None:
         """``update``, through the float32 copy where ``create_state_multi_precision`` made one.
 
         Args:
@@ -438,7 +443,7 @@ class Optimizer:
         self.param_dict = {}
 
 
-def each_of(index: Any, weight: Any, grad: Any, state: Any) -> Iterator[tuple[Any, ...]]:
+def each_of(index: Index, weight: Any, grad: Any, state: Any) -> Iterator[tuple[Any, ...]]:
     """What ``update`` was called with, a parameter at a time; it takes one or lists."""
     if isinstance(index, (list, tuple)):
         yield from zip(index, weight, grad, state, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
@@ -109,7 +109,7 @@ class LARS(MixedRules):
         """The velocity; of a half-precision weight the pair of it and the float32 copy."""
         return self._state_and_copy(index, weight, "SGD ")
 
-    def set_wd_mult(self, args_wd_mult: Any) -> None:
+    def set_wd_mult(self, args_wd_mult: Mapping[Index, float]) -> None:
         """Factors of the weight decay; by default only names that end in ``_weight`` decay."""
         super().set_wd_mult(args_wd_mult)
 

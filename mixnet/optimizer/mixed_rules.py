@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mixnet.base import NotDefinedError
 from mixnet.ndarray.steps import run_steps
-from mixnet.optimizer.base import Index, Optimizer, only_steps
+from mixnet.optimizer.base import Arrays, Index, Optimizer, only_steps
 
 if TYPE_CHECKING:
     from mixnet.ndarray.steps import Step
@@ -19,7 +19,9 @@ class MixedRules(Optimizer):
     """
 
     @only_steps
-    def update_multi_precision(self, index: Index, weight: Any, grad: Any, state: object) -> None:
+    def update_multi_precision(
+        self, index: Index, weight: Arrays, grad: Arrays, state: object
+    ) -> None:
         """One step, through float32 copies where ``create_state_multi_precision`` made them."""
         run_steps(self._steps_or_update(index, weight, grad, state))
 

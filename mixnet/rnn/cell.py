@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mixnet import initializer
@@ -31,7 +31,7 @@ class RNNParams:
         return self._params[full]
 
 
-def cells_state_info(cells: Any) -> list[Any]:
+def cells_state_info(cells: Sequence[BaseRNNCell]) -> list[Any]:
     """Shape and layout of the states of several cells."""
     return [info for cell in cells for info in cell.state_info]
 
@@ -89,7 +89,7 @@ class BaseRNNCell:
         for cell in getattr(self, "_cells", ()):
             cell.reset()
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """One step: output and new states."""
         raise NotDefinedError(
             f"{type(self).__name__} does not define __call__(self, inputs, states)."
@@ -118,7 +118,7 @@ class BaseRNNCell:
     def _gate_names(self) -> Any:
         return ()
 
-    def begin_state(self, func: Any = sym.zeros, **kwargs: object) -> list[Any]:
+    def begin_state(self, func: Callable[..., Any] = sym.zeros, **kwargs: object) -> list[Any]:
         """First states.
 
         Args:
@@ -173,11 +173,11 @@ class BaseRNNCell:
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Symbol | Sequence[Symbol] | None,
+        begin_state: Symbol | Sequence[Symbol] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
+    ) -> tuple[Any, Any]:
         """The cell over all steps of a sequence.
 
         Args:
@@ -195,7 +195,7 @@ class BaseRNNCell:
         """
         self.reset()
         steps, _ = steps_of(length, inputs, layout, False)
-        states = self.begin_state() if begin_state is None else begin_state
+        states: Any = self.begin_state() if begin_state is None else begin_state
         outputs = []
         for step in steps:
             output, states = self(step, states)
@@ -270,7 +270,7 @@ class RNNCell(_GatedCell):
     def _gate_names(self) -> Any:
         return ("",)
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output and new state, which are the same."""
         self._counter += 1
         name = f"{self._prefix}t{self._counter}_"
@@ -308,7 +308,7 @@ class LSTMCell(_GatedCell):
     def _gate_names(self) -> Any:
         return ["_i", "_f", "_c", "_o"]
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output, and the new state and cell state."""
         self._counter += 1
         name = f"{self._prefix}t{self._counter}_"
@@ -340,7 +340,7 @@ class GRUCell(_GatedCell):
     def _gate_names(self) -> Any:
         return ["_r", "_z", "_o"]
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output and new state, which are the same."""
         self._counter += 1
         name = f"{self._prefix}t{self._counter}_"

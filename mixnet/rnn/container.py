@@ -36,7 +36,7 @@ class _Cells(BaseRNNCell):
         """Shape and layout of the states of all cells."""
         return cells_state_info(self._cells)
 
-    def begin_state(self, **kwargs: object) -> list[Any]:  # type: ignore[override]
+    def begin_state(self, **kwargs: Any) -> list[Any]:  # type: ignore[override]
         """First states of all cells."""
         self._check_alone()
         return [state for cell in self._cells for state in cell.begin_state(**kwargs)]
@@ -71,7 +71,7 @@ class SequentialRNNCell(_Cells):
         self._cells.append(cell)
         _share(self._params if self._override_cell_params else None, self._params, cell)
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """One step of all cells."""
         self._counter += 1
         after: list[Any] = []
@@ -141,7 +141,7 @@ class BidirectionalCell(_Cells):
             _share(params, self._params, cell)
         self._cells = [l_cell, r_cell]
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Not possible: it needs the whole sequence."""
         raise NotDefinedError("BidirectionalCell cannot be stepped. Call unroll().")
 

@@ -12,6 +12,7 @@ from mixnet.rnn.cell import BaseRNNCell, RNNParams, gru_step
 from mixnet.util import with_defaults
 
 if TYPE_CHECKING:
+    from mixnet.initializer.initializer import Initializer
     from mixnet.symbol.symbol import Symbol
 
 _leaky = functools.partial(sym.LeakyReLU, act_type="leaky", slope=0.2)
@@ -45,18 +46,18 @@ class BaseConvRNNCell(BaseRNNCell):
 
     def __init__(
         self,
-        input_shape: Any,
+        input_shape: Sequence[int],
         num_hidden: int,
-        h2h_kernel: Any,
-        h2h_dilate: Any,
-        i2h_kernel: Any,
-        i2h_stride: Any,
-        i2h_pad: Any,
-        i2h_dilate: Any,
-        i2h_weight_initializer: Any,
-        h2h_weight_initializer: Any,
-        i2h_bias_initializer: Any,
-        h2h_bias_initializer: Any,
+        h2h_kernel: Sequence[int],
+        h2h_dilate: Sequence[int],
+        i2h_kernel: Sequence[int],
+        i2h_stride: Sequence[int],
+        i2h_pad: Sequence[int],
+        i2h_dilate: Sequence[int],
+        i2h_weight_initializer: Initializer | str | None,
+        h2h_weight_initializer: Initializer | str | None,
+        i2h_bias_initializer: Initializer | str | None,
+        h2h_bias_initializer: Initializer | str | None,
         activation: str,
         prefix: str = "",
         params: RNNParams | None = None,
@@ -100,7 +101,7 @@ class BaseConvRNNCell(BaseRNNCell):
         """Shape and layout of the state."""
         return [{"shape": self._state_shape, "__layout__": self._layout}]
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """One step: output and new states."""
         raise NotDefinedError(
             f"{type(self).__name__} does not define __call__(self, inputs, states)."
@@ -146,7 +147,7 @@ class ConvRNNCell(BaseConvRNNCell):
     def _gate_names(self) -> Any:
         return ("",)
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output and new state, which are the same."""
         self._counter += 1
         name = f"{self._prefix}t{self._counter}_"
@@ -169,7 +170,7 @@ class ConvLSTMCell(BaseConvRNNCell):
         """Shape and layout of the state and of the cell state."""
         return [{"shape": self._state_shape, "__layout__": self._layout} for _ in range(2)]
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output, and the new state and cell state."""
         self._counter += 1
         name = f"{self._prefix}t{self._counter}_"
@@ -197,7 +198,7 @@ class ConvGRUCell(BaseConvRNNCell):
     def _gate_names(self) -> Any:
         return ["_r", "_z", "_o"]
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output and new state, which are the same."""
         self._counter += 1
         name = f"{self._prefix}t{self._counter}_"

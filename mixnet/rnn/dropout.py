@@ -34,12 +34,10 @@ class DropoutCell(BaseRNNCell):
         """It has no states."""
         return []
 
-    def __call__(
-        self, inputs: Symbol | Sequence[Symbol] | None, states: Symbol | Sequence[Symbol] | None
-    ) -> Any:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """The inputs with elements dropped."""
         if self.dropout > 0:
-            inputs = sym.Dropout(data=inputs, p=self.dropout)
+            return sym.Dropout(data=inputs, p=self.dropout), states
         return inputs, states
 
     def unroll(
@@ -49,11 +47,10 @@ class DropoutCell(BaseRNNCell):
         begin_state: Symbol | Sequence[Symbol] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
+    ) -> tuple[Any, Any]:
         """Dropout of all steps, at once where they are one symbol."""
         self.reset()
         steps, _ = steps_of(length, inputs, layout, merge_outputs)
         if isinstance(steps, Symbol):
-            dropped: tuple[Any, list[Any]] = self(steps, [])
-            return dropped
+            return tuple(self(steps, []))
         return super().unroll(length, steps, begin_state, layout, merge_outputs)

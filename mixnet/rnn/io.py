@@ -18,9 +18,9 @@ def encode_sentences(
     sentences: Sequence[Sequence[Any]],
     vocab: dict[Any, int] | None = None,
     invalid_label: int = -1,
-    invalid_key: object = "\n",
+    invalid_key: str = "\n",
     start_label: int = 0,
-    unknown_token: object = None,
+    unknown_token: str | None = None,
 ) -> tuple[list[list[int]], dict[Any, int]]:
     """Sentences of tokens as lists of numbers, and the vocabulary.
 
@@ -81,7 +81,7 @@ class BucketSentenceIter(DataIter):
         self,
         sentences: Sequence[Sequence[int]],
         batch_size: int,
-        buckets: Any = None,
+        buckets: list[int] | None = None,
         invalid_label: int = -1,
         data_name: str = "data",
         label_name: str = "softmax_label",

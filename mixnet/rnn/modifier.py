@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mixnet import symbol as sym
@@ -37,7 +37,7 @@ class ModifierCell(BaseRNNCell):
         return self.base_cell.state_info
 
     def begin_state(  # type: ignore[override]
-        self, init_sym: object = sym.zeros, **kwargs: object
+        self, init_sym: Callable[..., Any] = sym.zeros, **kwargs: object
     ) -> list[Any]:
         """First states of the other cell, made by ``init_sym``."""
         self._check_alone()
@@ -91,7 +91,7 @@ class ZoneoutCell(ModifierCell):
         super().reset()
         self.prev_output = None
 
-    def __call__(self, inputs: Symbol | Sequence[Symbol] | None, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output and states of the cell, some of whose elements stay."""
         output, after = self.base_cell(inputs, states)
 
@@ -116,7 +116,7 @@ class ResidualCell(ModifierCell):
         base_cell: a cell whose output has the shape of its inputs.
     """
 
-    def __call__(self, inputs: Symbol | Sequence[Symbol] | None, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output plus inputs, and the states of the cell."""
         output, states = self.base_cell(inputs, states)
         return _plus(output, inputs), states

@@ -34,7 +34,7 @@ def _as_list(cells: Any) -> list[Any]:
 
 
 def save_rnn_checkpoint(
-    cells: object,
+    cells: BaseRNNCell | Sequence[BaseRNNCell],
     prefix: str,
     epoch: int,
     symbol: Symbol | None,
@@ -57,7 +57,7 @@ def save_rnn_checkpoint(
 
 
 def load_rnn_checkpoint(
-    cells: object, prefix: str, epoch: int
+    cells: BaseRNNCell | Sequence[BaseRNNCell], prefix: str, epoch: int
 ) -> tuple[Symbol, dict[str, Any], dict[str, Any]]:
     """Symbol, parameters and states that ``save_rnn_checkpoint`` wrote, weights joined for ``cells``.
 
@@ -69,7 +69,9 @@ def load_rnn_checkpoint(
     return symbol, arg_params, aux_params
 
 
-def do_rnn_checkpoint(cells: Any, prefix: str, period: int = 1) -> Callable[..., None]:
+def do_rnn_checkpoint(
+    cells: BaseRNNCell | Sequence[BaseRNNCell], prefix: str, period: int = 1
+) -> Callable[..., None]:
     """A callback after epochs that writes a checkpoint every ``period`` of them.
 
     Args:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import logging
     from types import ModuleType
 
+    from mixnet.ndarray.ndarray import NDArray
+
 
 Range = tuple[float, float]
 BINS = 8001
@@ -46,7 +48,7 @@ class LayerOutputCollector:
         """Whether an output is asked for."""
         return self.include_layer is None or name in self.include_layer
 
-    def collect(self, name: str, arr: object) -> None:
+    def collect(self, name: str, arr: NDArray) -> None:
         """Take in what a layer gave for one batch.
 
         Args:
@@ -72,14 +74,14 @@ class LayerOutputMinMaxCollector(LayerOutputCollector):
     def __init__(
         self,
         quantized_dtype: str = "auto",
-        include_layer: Any = None,
+        include_layer: Collection[str] | None = None,
         logger: logging.Logger | ModuleType | None = None,
     ):
         super().__init__(include_layer, logger)
         self.quantized_dtype = quantized_dtype
         self.min_max_dict: dict[str, Range] = {}
 
-    def collect(self, name: str, arr: Any) -> None:
+    def collect(self, name: str, arr: NDArray) -> None:
         """Take in what a layer gave for one batch."""
         if not self.wants(name):
             return
@@ -111,7 +113,7 @@ class LayerHistogramCollector(LayerOutputCollector):
     def __init__(
         self,
         num_bins: int = BINS,
-        include_layer: Any = None,
+        include_layer: Collection[str] | None = None,
         logger: logging.Logger | ModuleType | None = None,
         quantized_dtype: str = "auto",
     ):
@@ -120,7 +122,7 @@ class LayerHistogramCollector(LayerOutputCollector):
         self.quantized_dtype = quantized_dtype
         self.hist_dict: dict[str, Any] = {}
 
-    def collect(self, name: str, arr: Any) -> None:
+    def collect(self, name: str, arr: NDArray) -> None:
         """Take in what a layer gave for one batch."""
         if not self.wants(name):
             return

@@ -30,6 +30,8 @@ from mixnet.symbol.symbol import Symbol
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from mixnet.contrib.quantization.collect import LayerOutputCollector as Collector
+
 Arrays = Mapping[str, NDArray]
 
 
@@ -121,16 +123,16 @@ def _quantized_parameters(arrays: Arrays, names: Collection[str]) -> dict[str, N
 
 def quantize_graph(
     sym: Symbol,
-    arg_params: Any,
+    arg_params: Mapping[str, NDArray],
     aux_params: Mapping[str, NDArray] | None,
     ctx: Context = cpu(),
-    excluded_sym_names: Any = None,
-    excluded_op_names: Any = None,
+    excluded_sym_names: Collection[str] | None = None,
+    excluded_op_names: Collection[str] | None = None,
     calib_mode: str = "entropy",
     quantized_dtype: str = "int8",
     quantize_mode: str = "full",
     quantize_granularity: str = "tensor-wise",
-    LayerOutputCollector: Any = None,
+    LayerOutputCollector: Collector | None = None,
     logger: logging.Logger | ModuleType | None = None,
 ) -> tuple[Symbol, dict[str, NDArray], Any, Any]:
     """A quantized symbol that is to be calibrated, and what collects the ranges for it.
@@ -217,7 +219,7 @@ def calib_graph(
     qsym: Symbol,
     arg_params: Mapping[str, NDArray] | None,
     aux_params: Mapping[str, NDArray] | None,
-    collector: object,
+    collector: Collector | None,
     calib_mode: str = "entropy",
     quantized_dtype: str = "int8",
     logger: logging.Logger | ModuleType = logging,

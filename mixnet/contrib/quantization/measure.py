@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeValueError
 from mixnet.context import Context
@@ -13,8 +13,11 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.symbol.cached_op import CachedOp
 from mixnet.symbol.symbol import Group, Symbol
 
+if TYPE_CHECKING:
+    from mixnet.contrib.quantization.collect import LayerOutputCollector
 
-def batches(data: object) -> Iterator[list[NDArray]]:
+
+def batches(data: Iterable[Any]) -> Iterator[list[NDArray]]:
     """The arrays of each batch of an iterator or a ``DataLoader``; labels come last, if there are any.
 
     Raises:
@@ -41,7 +44,7 @@ def measure(
     arrays: Mapping[str, NDArray],
     data: Iterable[Any],
     measured: Collection[str],
-    collector: Any,
+    collector: LayerOutputCollector,
     context: Context,
     most: int | None = None,
 ) -> int:

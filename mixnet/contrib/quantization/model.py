@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from mixnet.base import AttributeTypeError
@@ -26,18 +26,20 @@ if TYPE_CHECKING:
     import logging
     from types import ModuleType
 
+    from mixnet.contrib.quantization.collect import LayerOutputCollector
+
 
 def quantized_model(
     sym: Symbol,
-    arg_params: Any,
-    aux_params: Any,
-    inputs: Any,
+    arg_params: Mapping[str, NDArray],
+    aux_params: Mapping[str, NDArray],
+    inputs: Sequence[str],
     ctx: Context,
     calib_mode: str,
     calib_data: Any,
     num_calib_examples: int | None,
-    collector: Any,
-    logger: logging.Logger | ModuleType,
+    collector: LayerOutputCollector | None,
+    logger: logging.Logger | ModuleType | None,
     **options: Any,
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
     """A calibrated symbol with its parameters and states; see :func:`quantize_model` for the arguments.
@@ -69,13 +71,13 @@ def quantize_model(
     sym: Symbol,
     arg_params: Mapping[str, NDArray] | None,
     aux_params: Mapping[str, NDArray] | None,
-    data_names: object = ("data",),
-    label_names: object = ("softmax_label",),
+    data_names: Sequence[str] = ("data",),
+    label_names: Sequence[str] = ("softmax_label",),
     ctx: Context = cpu(),
-    excluded_sym_names: object = None,
-    excluded_op_names: object = None,
+    excluded_sym_names: Collection[str] | None = None,
+    excluded_op_names: Collection[str] | None = None,
     calib_mode: str = "entropy",
-    calib_data: object = None,
+    calib_data: Iterable[Any] | None = None,
     num_calib_examples: int | None = None,
     quantized_dtype: str = "int8",
     quantize_mode: str = "smart",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet import symbol
@@ -21,24 +21,25 @@ if TYPE_CHECKING:
     import logging
     from types import ModuleType
 
+    from mixnet.contrib.quantization.collect import LayerOutputCollector as Collector
     from mixnet.io.batch import DataDesc
 
 
 def quantize_net_v2(
-    network: Any,
+    network: HybridBlock,
     quantized_dtype: str = "auto",
     quantize_mode: str = "full",
     quantize_granularity: str = "tensor-wise",
-    exclude_layers: Any = None,
-    exclude_layers_match: Any = None,
-    exclude_operators: Any = None,
-    calib_data: Any = None,
-    data_shapes: Any = None,
+    exclude_layers: Collection[str] | None = None,
+    exclude_layers_match: Collection[str] | None = None,
+    exclude_operators: Collection[str] | None = None,
+    calib_data: Iterable[Any] | None = None,
+    data_shapes: Sequence[DataDesc | tuple[Any, ...]] | None = None,
     calib_mode: str = "none",
     num_calib_examples: int | None = None,
     ctx: Context = cpu(),
-    LayerOutputCollector: Any = None,
-    logger: Any = None,
+    LayerOutputCollector: Collector | None = None,
+    logger: logging.Logger | ModuleType | None = None,
 ) -> SymbolBlock:
     """A block that computes with integers of 8 bits, from a trained float one.
 
@@ -103,13 +104,13 @@ def quantize_net_v2(
 
 
 def quantize_net(
-    network: object,
+    network: HybridBlock,
     quantized_dtype: str = "auto",
     quantize_mode: str = "full",
-    exclude_layers: object = None,
-    exclude_layers_match: object = None,
-    exclude_operators: object = None,
-    calib_data: object = None,
+    exclude_layers: Collection[str] | None = None,
+    exclude_layers_match: Collection[str] | None = None,
+    exclude_operators: Collection[str] | None = None,
+    calib_data: Iterable[Any] | None = None,
     data_shapes: Sequence[DataDesc | tuple[Any, ...]] | None = None,
     calib_mode: str = "none",
     num_calib_examples: int | None = None,
@@ -136,7 +137,9 @@ def quantize_net(
 
 
 def _first_inputs(
-    calib_data: object, data_shapes: Sequence[DataDesc | tuple[Any, ...]], ctx: Context
+    calib_data: Iterable[Any] | None,
+    data_shapes: Sequence[DataDesc | tuple[Any, ...]] | None,
+    ctx: Context,
 ) -> list[NDArray]:
     """Arrays with the shapes that the network takes; labels may come behind them."""
     if data_shapes is not None:
@@ -198,7 +201,9 @@ def _num_inputs(network: HybridBlock, most: int) -> int:
     return max(1, most if several and not count else min(most, count))
 
 
-def excluded_nodes(traced: Symbol, names: Any, matches: Any) -> set[str]:
+def excluded_nodes(
+    traced: Symbol, names: Collection[str] | None, matches: Collection[str] | None
+) -> set[str]:
     """Names of nodes that stay: those named, and those whose name contains one of ``matches``."""
     nodes = [node.name for node in traced.graph.nodes if not node.is_variable]
     matching = {name for name in nodes if any(each in name for each in matches or ())}

@@ -43,7 +43,7 @@ def check(name: str, ctx: Context | Sequence[Context] | None, **options: str) ->
             )
 
 
-def check_mode(name: str, calib_mode: object, has_data: bool, collector: object = None) -> None:
+def check_mode(name: str, calib_mode: str, has_data: bool, collector: object = None) -> None:
     """Raise unless ranges can be measured in this way.
 
     Raises:
@@ -95,7 +95,7 @@ def check_parameters(arrays: Mapping[str, NDArray]) -> None:
             )
 
 
-def say(logger: logging.Logger | ModuleType, text: str) -> None:
+def say(logger: logging.Logger | ModuleType | None, text: str) -> None:
     """Tell a logger, if there is one."""
     if logger:
         (logger if hasattr(logger, "info") else logging).info(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from mixnet.base import AttributeTypeError, AttributeValueError
@@ -21,11 +23,11 @@ MOST = {8: 127, 4: 7}
 
 
 def quantize_weights(
-    network: object,
+    network: HybridBlock,
     bits: int = 8,
     group_size: int | None = None,
-    exclude_layers: object = None,
-    exclude_layers_match: object = None,
+    exclude_layers: Collection[str] | None = None,
+    exclude_layers_match: Collection[str] | None = None,
     ctx: Context = cpu(),
 ) -> SymbolBlock:
     """A block whose dense layers and embeddings keep their weights as integers, from a trained float one.

@@ -6,6 +6,7 @@ from typing import Any
 
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer, create, register
+from mixnet.optimizer.base import Index
 
 _SHARED = ("begin_num_update", "clip_gradient", "learning_rate", "lr_scheduler", "param_dict",
            "param_idx2name", "rescale_grad", "sym", "wd")  # fmt: skip
@@ -15,7 +16,7 @@ _SHARED = ("begin_num_update", "clip_gradient", "learning_rate", "lr_scheduler",
 class _AssignmentOptimizer(Optimizer):
     """Takes what a KVStore has summed as it is."""
 
-    def update(self, index: object, weight: NDArray, grad: NDArray, state: object) -> None:
+    def update(self, index: Index, weight: NDArray, grad: NDArray, state: object) -> None:
         """``weight`` becomes ``grad``."""
         weight[:] = grad
 
@@ -55,6 +56,6 @@ class _SVRGOptimizer(Optimizer):
         """What the optimizer of a parameter keeps."""
         return self._of(index).create_state_multi_precision(index, weight)
 
-    def update(self, index: object, weight: NDArray, grad: NDArray, state: object) -> None:
+    def update(self, index: Index, weight: NDArray, grad: NDArray, state: object) -> None:
         """One step of the optimizer of a parameter."""
         self._of(index).update_multi_precision(index, weight, grad, state)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from mixnet.base import NotDefinedError
 from mixnet.context import as_context, current_context
 from mixnet.gluon.block.symbol_block import SymbolBlock
 from mixnet.symbol.symbol import Variable
+
+if TYPE_CHECKING:
+    from mixnet.context import Context
 
 
 class ProgramBlock(SymbolBlock):
@@ -36,7 +41,7 @@ class ProgramBlock(SymbolBlock):
 
 def import_stablehlo(
     path: str | os.PathLike[str],
-    ctx: object = None,
+    ctx: Context | Sequence[Context] | None = None,
     params: str | os.PathLike[str] | None = None,
 ) -> SymbolBlock:
     """Create a block from a file written by ``export(format="stablehlo")`` or ``jax.export``.

@@ -54,7 +54,12 @@ class SymbolBlock(HybridBlock):
         CheckError: an input is not a variable.
     """
 
-    def __init__(self, outputs: Any, inputs: Any, params: ParameterDict | None = None):
+    def __init__(
+        self,
+        outputs: Symbol | Sequence[Symbol],
+        inputs: Symbol | Sequence[Symbol],
+        params: ParameterDict | None = None,
+    ):
         super().__init__(prefix=None, params=params)
         self._prefix = ""
         self._params = ParameterDict("", params)
@@ -108,7 +113,7 @@ class SymbolBlock(HybridBlock):
     @staticmethod
     def imports(
         symbol_file: str,
-        input_names: Any,
+        input_names: str | Sequence[str],
         param_file: str | None = None,
         ctx: Context | Sequence[Context] | None = None,
         allow_missing: bool = False,

@@ -88,7 +88,7 @@ class SimpleDataset(Dataset):
         data: anything with ``len`` and indexing.
     """
 
-    def __init__(self, data: Any):
+    def __init__(self, data: Sequence[Any]):
         if not (hasattr(data, "__len__") and hasattr(data, "__getitem__")):
             raise AttributeTypeError(
                 f"SimpleDataset takes a list, or an object with a length and indexing, not "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,7 +85,7 @@ class BatchSampler(Sampler):
     An unknown ``last_batch`` is a ValueError when the batches are counted or iterated.
     """
 
-    def __init__(self, sampler: Any, batch_size: int, last_batch: str = "keep"):
+    def __init__(self, sampler: Sampler | Sequence[int], batch_size: int, last_batch: str = "keep"):
         self._sampler, self._batch_size, self._last_batch = sampler, batch_size, last_batch
         self._prev: list[int] = []
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeTypeError, numeric_types
+from mixnet.dtype import DTypeLike
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.nn.activation import Activation
+from mixnet.initializer.initializer import Initializer
 from mixnet.ops.schema.arguments import check_arguments
 from mixnet.ops.schema.attributes import Count, Positive, Share
 
@@ -38,9 +41,9 @@ class Dense(HybridBlock):
         activation: str | None = None,
         use_bias: bool = True,
         flatten: bool = True,
-        dtype: Any = "float32",
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
+        dtype: DTypeLike = "float32",
+        weight_initializer: Initializer | str | None = None,
+        bias_initializer: Initializer | str | None = "zeros",
         in_units: Count = 0,
         **kwargs: Any,
     ):
@@ -113,7 +116,7 @@ class Dropout(HybridBlock):
     """
 
     @check_arguments
-    def __init__(self, rate: Share, axes: Any = (), **kwargs: Any):
+    def __init__(self, rate: Share, axes: Sequence[int] = (), **kwargs: Any):
         super().__init__(**kwargs)
         if not isinstance(rate, numeric_types):
             raise AttributeTypeError(f"Dropout: rate={rate!r:.60} is not a number from 0 to 1.")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mixnet.dtype import as_dtype
+from mixnet.dtype import DTypeLike, as_dtype
 from mixnet.gluon.block import HybridBlock
+from mixnet.initializer.initializer import Initializer
 from mixnet.ops.schema.arguments import check_arguments
 from mixnet.ops.schema.attributes import Positive
 
@@ -34,8 +35,8 @@ class Embedding(HybridBlock):
         self,
         input_dim: Positive,
         output_dim: Positive,
-        dtype: Any = "float32",
-        weight_initializer: Any = None,
+        dtype: DTypeLike = "float32",
+        weight_initializer: Initializer | str | None = None,
         sparse_grad: bool = False,
         **kwargs: Any,
     ):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mixnet.dtype import as_dtype
 from mixnet.gluon.block import HybridBlock, ParameterDict
+from mixnet.initializer.initializer import Initializer
 from mixnet.ops.schema.arguments import check_arguments
 from mixnet.ops.schema.attributes import Count, NonNegative, Positive, Share
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from mixnet.dtype import DTypeLike
     from mixnet.gluon.block.tensor import Tensor
-    from mixnet.initializer.initializer import Initializer
 
 
 class _Normalization(HybridBlock):
@@ -69,10 +69,10 @@ class _BatchNorm(_Normalization):
         scale: bool = True,
         use_global_stats: bool = False,
         fuse_relu: bool = False,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        running_mean_initializer: Any = "zeros",
-        running_variance_initializer: Any = "ones",
+        beta_initializer: Initializer | str | None = "zeros",
+        gamma_initializer: Initializer | str | None = "ones",
+        running_mean_initializer: Initializer | str | None = "zeros",
+        running_variance_initializer: Initializer | str | None = "ones",
         in_channels: Count = 0,
         **kwargs: Any,
     ):
@@ -158,10 +158,10 @@ class BatchNorm(_BatchNorm):
         center: bool = True,
         scale: bool = True,
         use_global_stats: bool = False,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        running_mean_initializer: Any = "zeros",
-        running_variance_initializer: Any = "ones",
+        beta_initializer: Initializer | str | None = "zeros",
+        gamma_initializer: Initializer | str | None = "ones",
+        running_mean_initializer: Initializer | str | None = "zeros",
+        running_variance_initializer: Initializer | str | None = "ones",
         in_channels: Count = 0,
         **kwargs: Any,
     ):
@@ -212,8 +212,8 @@ class LayerNorm(_Normalization):
         epsilon: NonNegative = 1e-5,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
+        beta_initializer: Initializer | str | None = "zeros",
+        gamma_initializer: Initializer | str | None = "ones",
         in_channels: Count = 0,
         prefix: str | None = None,
         params: ParameterDict | None = None,
@@ -251,8 +251,8 @@ class GroupNorm(_Normalization):
         epsilon: NonNegative = 1e-5,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
+        beta_initializer: Initializer | str | None = "zeros",
+        gamma_initializer: Initializer | str | None = "ones",
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ):
@@ -294,8 +294,8 @@ class InstanceNorm(_Normalization):
         epsilon: NonNegative = 1e-5,
         center: bool = True,
         scale: bool = False,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
+        beta_initializer: Initializer | str | None = "zeros",
+        gamma_initializer: Initializer | str | None = "ones",
         in_channels: Count = 0,
         **kwargs: Any,
     ):

@@ -56,7 +56,7 @@ class RecurrentCell(Block):
         )
 
     def begin_state(
-        self, batch_size: int = 0, func: object = nd.zeros, **kwargs: object
+        self, batch_size: int = 0, func: Callable[..., Any] | None = nd.zeros, **kwargs: object
     ) -> list[Any]:
         """Initial states.
 
@@ -97,7 +97,7 @@ class RecurrentCell(Block):
         begin_state: Sequence[Tensor] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: Any = None,
+        valid_length: Tensor | None = None,
     ) -> tuple[Any, list[Any]]:
         """Run the cell over all steps of a batch of sequences.
 
@@ -301,10 +301,10 @@ class RNNCell(_GatedCell):
         self,
         hidden_size: int,
         activation: str | Callable[..., Any] | None = "tanh",
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: Initializer | str | None = None,
+        h2h_weight_initializer: Initializer | str | None = None,
+        i2h_bias_initializer: Initializer | str | None = "zeros",
+        h2h_bias_initializer: Initializer | str | None = "zeros",
         input_size: int = 0,
         prefix: str | None = None,
         params: ParameterDict | None = None,
@@ -366,10 +366,10 @@ class LSTMCell(_GatedCell):
     def __init__(
         self,
         hidden_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: Initializer | str | None = None,
+        h2h_weight_initializer: Initializer | str | None = None,
+        i2h_bias_initializer: Initializer | str | None = "zeros",
+        h2h_bias_initializer: Initializer | str | None = "zeros",
         input_size: int = 0,
         prefix: str | None = None,
         params: ParameterDict | None = None,
@@ -449,10 +449,10 @@ class GRUCell(_GatedCell):
     def __init__(
         self,
         hidden_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: Initializer | str | None = None,
+        h2h_weight_initializer: Initializer | str | None = None,
+        i2h_bias_initializer: Initializer | str | None = "zeros",
+        h2h_bias_initializer: Initializer | str | None = "zeros",
         input_size: int = 0,
         prefix: str | None = None,
         params: ParameterDict | None = None,

@@ -63,10 +63,10 @@ class _Stack:
         self,
         length: int,
         inputs: Tensor | Sequence[Tensor],
-        begin_state: Any = None,
+        begin_state: Sequence[Tensor] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: Any = None,
+        valid_length: Tensor | None = None,
     ) -> tuple[Any, list[Any]]:
         """Run each cell over the whole sequence, on the output of the one below."""
         self.reset()  # type: ignore[attr-defined]
@@ -178,10 +178,10 @@ class BidirectionalCell(HybridRecurrentCell):
         self,
         length: int,
         inputs: Tensor | Sequence[Tensor],
-        begin_state: Any = None,
+        begin_state: Sequence[Tensor] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: Any = None,
+        valid_length: Tensor | None = None,
     ) -> tuple[Any, list[Any]]:
         """Run both cells over the whole sequence."""
         self.reset()

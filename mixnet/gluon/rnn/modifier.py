@@ -39,7 +39,7 @@ class DropoutCell(HybridRecurrentCell):
     def __init__(
         self,
         rate: float,
-        axes: Any = (),
+        axes: Sequence[int] = (),
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ):
@@ -58,7 +58,7 @@ class DropoutCell(HybridRecurrentCell):
         """It has no states."""
         return []
 
-    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Sequence[Tensor]) -> Any:
         """The inputs with elements dropped."""
         if self._rate > 0:
             inputs = F.Dropout(
@@ -70,7 +70,7 @@ class DropoutCell(HybridRecurrentCell):
         self,
         length: int,
         inputs: Tensor | Sequence[Tensor],
-        begin_state: Any = None,
+        begin_state: Sequence[Tensor] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
         valid_length: Tensor | None = None,
@@ -114,7 +114,7 @@ class ModifierCell(HybridRecurrentCell):
         """Shape and layout of the other cell's states."""
         return self.base_cell.state_info(batch_size)
 
-    def begin_state(self, func: object = sym.zeros, **kwargs: Any) -> list[Any]:  # type: ignore[override]
+    def begin_state(self, func: Callable[..., Any] | None = sym.zeros, **kwargs: Any) -> list[Any]:  # type: ignore[override]
         """Initial states of the other cell."""
         self._check_alone()
         return self._with_base(lambda cell: cell.begin_state(func=func, **kwargs))
@@ -127,7 +127,7 @@ class ModifierCell(HybridRecurrentCell):
         finally:
             self.base_cell._modified = True
 
-    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Sequence[Tensor]) -> Any:
         """Output and new states; to be overridden."""
         raise NotDefinedError(
             f"{type(self).__name__} does not define hybrid_forward(self, F, inputs, states)."
@@ -177,7 +177,7 @@ class ZoneoutCell(ModifierCell):
         super().reset()
         self._prev_output = None
 
-    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Sequence[Tensor]) -> Any:
         """Output and states of the cell; some elements keep their previous values."""
         output, after = self.base_cell(inputs, states)
 
@@ -203,7 +203,7 @@ class ResidualCell(ModifierCell):
         base_cell: a cell whose output has the shape of its inputs.
     """
 
-    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Sequence[Tensor]) -> Any:
         """Output plus inputs, and the states of the cell."""
         output, states = self.base_cell(inputs, states)
         return F.elemwise_add(output, inputs, name=f"t{self._counter}_fwd"), states
@@ -212,7 +212,7 @@ class ResidualCell(ModifierCell):
         self,
         length: int,
         inputs: Tensor | Sequence[Tensor],
-        begin_state: Any = None,
+        begin_state: Sequence[Tensor] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
         valid_length: Tensor | None = None,

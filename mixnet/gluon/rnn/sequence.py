@@ -113,7 +113,9 @@ def masked(F: Any, data: Any, length: int, valid_length: Any, time: int, merge: 
     return data if merge else split(F, data, length, time)
 
 
-def backwards(F: ModuleType, steps: list[Any], length: int, valid_length: Tensor) -> list[Any]:
+def backwards(
+    F: ModuleType, steps: list[Any], length: int, valid_length: Tensor | None
+) -> list[Any]:
     """Steps from the last to the first; with valid lengths, those after them stay at the end."""
     if valid_length is None:
         return steps[::-1]

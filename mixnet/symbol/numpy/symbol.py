@@ -62,14 +62,14 @@ class _Symbol(Symbol):
             return type(self)(Symbol.__getitem__(self, key)._heads)
         return _sliced(self, key)
 
-    def reshape(self, *args: object, **kwargs: object) -> Any:
+    def reshape(self, *args: Any, **kwargs: Any) -> Any:
         """The elements in another shape; one -1 takes what remains."""
         shape = kwargs.get("newshape", args)
         if len(args) == 1 and isinstance(args[0], (tuple, list)):
             shape = args[0]
         return functions.reshape(self, shape)
 
-    def transpose(self, *axes: object) -> Any:
+    def transpose(self, *axes: Any) -> Any:
         """Axes in another order, reversed by default."""
         if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
             axes = tuple(axes[0] or ())

@@ -107,11 +107,11 @@ class _Deformable(HybridBlock):
             parameter = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
         setattr(self, name, parameter)
 
-    def _offsets(self, F: ModuleType, x: Tensor, weight: Tensor, bias: Tensor) -> Any:
+    def _offsets(self, F: ModuleType, x: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
         arrays = (x, weight) if bias is None else (x, weight, bias)
         return F.Convolution(*arrays, cudnn_off=True, **self._kwargs_offset)
 
-    def _deformed(self, F: ModuleType, inputs: tuple[Any, ...], bias: Tensor) -> Any:
+    def _deformed(self, F: ModuleType, inputs: tuple[Any, ...], bias: Tensor | None) -> Any:
         arrays = inputs if bias is None else (*inputs, bias)
         operator = getattr(F.contrib, self._op_name)
         out = operator(*arrays, name="fwd", **self._kwargs_deformable_conv)
@@ -151,12 +151,12 @@ class DeformableConvolution(_Deformable):
 
     def hybrid_forward(
         self,
-        F: Any,
-        x: Any,
-        offset_weight: Any,
-        deformable_conv_weight: Any,
-        offset_bias: Any = None,
-        deformable_conv_bias: Any = None,
+        F: ModuleType,
+        x: Tensor,
+        offset_weight: Tensor,
+        deformable_conv_weight: Tensor,
+        offset_bias: Tensor | None = None,
+        deformable_conv_bias: Tensor | None = None,
     ) -> Any:
         """The convolution, then the activation."""
         offset = self._offsets(F, x, offset_weight, offset_bias)
@@ -186,12 +186,12 @@ class ModulatedDeformableConvolution(_Deformable):
 
     def hybrid_forward(
         self,
-        F: Any,
-        x: Any,
-        offset_weight: Any,
-        deformable_conv_weight: Any,
-        offset_bias: Any = None,
-        deformable_conv_bias: Any = None,
+        F: ModuleType,
+        x: Tensor,
+        offset_weight: Tensor,
+        deformable_conv_weight: Tensor,
+        offset_bias: Tensor | None = None,
+        deformable_conv_bias: Tensor | None = None,
     ) -> Any:
         """The convolution, then the activation."""
         offsets = self._offsets(F, x, offset_weight, offset_bias)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet.base import CheckError
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 class _PixelShuffle(HybridBlock):
     _axes: int
 
-    def __init__(self, factor: Any):
+    def __init__(self, factor: int | Sequence[int]):
         super().__init__()
         factors = (factor,) * self._axes if isinstance(factor, int) else tuple(factor)
         if len(factors) != self._axes:
@@ -39,7 +40,7 @@ class PixelShuffle1D(_PixelShuffle):
 
     _axes = 1
 
-    def __init__(self, factor: Any):
+    def __init__(self, factor: int | Sequence[int]):
         super().__init__(factor)
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
@@ -59,7 +60,7 @@ class PixelShuffle2D(_PixelShuffle):
 
     _axes = 2
 
-    def __init__(self, factor: Any):
+    def __init__(self, factor: int | Sequence[int]):
         super().__init__(factor)
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
@@ -80,7 +81,7 @@ class PixelShuffle3D(_PixelShuffle):
 
     _axes = 3
 
-    def __init__(self, factor: Any):
+    def __init__(self, factor: int | Sequence[int]):
         super().__init__(factor)
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:

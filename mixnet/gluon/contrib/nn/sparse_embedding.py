@@ -12,6 +12,7 @@ from mixnet.gluon.nn.embedding import table_repr
 if TYPE_CHECKING:
     from mixnet.dtype import DTypeLike
     from mixnet.initializer.initializer import Initializer
+    from mixnet.ndarray.ndarray import NDArray
 
 
 class SparseEmbedding(Block):
@@ -51,7 +52,7 @@ class SparseEmbedding(Block):
             stype="row_sparse",
         )
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: NDArray) -> Any:
         """The rows of the table at ``x``."""
         weight = self.weight.row_sparse_data(x)
         return nd.Embedding(x, weight, name="fwd", **self._kwargs)

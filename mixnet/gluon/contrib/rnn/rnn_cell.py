@@ -79,7 +79,7 @@ class VariationalDropoutCell(ModifierCell):
             setattr(self, name, F.Dropout(F.ones_like(like), p=rate))
         return getattr(self, name)
 
-    def hybrid_forward(self, F: Any, inputs: Tensor, states: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Sequence[Tensor]) -> Any:
         """A step of the cell with masked inputs, state and output."""
         if self.drop_states:
             states = [states[0] * self._mask(F, "states", states[0]), *states[1:]]
@@ -170,9 +170,9 @@ class LSTMPCell(_GatedCell):
 
     def hybrid_forward(
         self,
-        F: Any,
+        F: ModuleType,
         inputs: Tensor,
-        states: Any,
+        states: Sequence[Tensor],
         i2h_weight: Tensor,
         h2h_weight: Tensor,
         h2r_weight: Tensor,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -287,7 +287,7 @@ class ImageListDataset(dataset.Dataset):
         flag: 0 for gray images, 1 for colours.
     """
 
-    def __init__(self, root: str = ".", imglist: Any = None, flag: int = 1):
+    def __init__(self, root: str = ".", imglist: str | Sequence[Any] | None = None, flag: int = 1):
         self._root, self._flag = os.path.expanduser(root), flag
         self.items: list[tuple[str, Any]] = []
         if isinstance(imglist, str):

@@ -124,7 +124,7 @@ class Cast(_OnHost, HybridBlock):
         super().__init__()
         self._dtype = as_dtype(dtype).name
 
-    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The input in that dtype."""
         return x.astype(self._dtype) if is_np_array() else F.cast(x, self._dtype)
 
@@ -138,13 +138,13 @@ class RandomApply(Sequential):
     """
 
     @check_arguments
-    def __init__(self, transforms: Any, p: Share = 0.5):
+    def __init__(self, transforms: Block, p: Share = 0.5):
         super().__init__()
         checked_function("RandomApply", "transforms", transforms, "transforms.RandomHue(0.1)")
         self.transforms = transforms
         self.p = p
 
-    def forward(self, x: Any, *args: Any) -> Any:
+    def forward(self, x: Tensor, *args: Any) -> Any:
         """The image, transformed or not."""
         return x if self.p < random.random() else self.transforms(x)
 
@@ -158,7 +158,7 @@ class HybridRandomApply(HybridSequential):
     """
 
     @check_arguments
-    def __init__(self, transforms: Any, p: Share = 0.5):
+    def __init__(self, transforms: HybridBlock, p: Share = 0.5):
         if not isinstance(transforms, HybridBlock):
             raise CheckError(
                 f"HybridRandomApply takes a hybrid block, not a {type(transforms).__name__}."
@@ -167,7 +167,7 @@ class HybridRandomApply(HybridSequential):
         self.transforms = transforms
         self.p = p
 
-    def hybrid_forward(self, F: ModuleType, x: Any, *args: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor, *args: Any) -> Any:
         """The image, transformed or not."""
         chance = (F.np if is_np_array() else F).random.uniform(shape=(1,))
         where = F.np.where if is_np_array() else F.broadcast_like
@@ -187,7 +187,7 @@ class ToTensor(_OnHost, HybridBlock):
     def __init__(self) -> None:
         super().__init__()
 
-    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The images as float32, ``(..., channels, height, width)``."""
         return (F.npx if is_np_array() else F).image.to_tensor(x)
 
@@ -202,11 +202,11 @@ class Normalize(_OnHost, HybridBlock):
 
     takes_batches = True
 
-    def __init__(self, mean: Any = 0.0, std: Any = 1.0):
+    def __init__(self, mean: float | Sequence[float] = 0.0, std: float | Sequence[float] = 1.0):
         super().__init__()
         self._mean, self._std = _by_channel("mean", mean), _by_channel("std", std)
 
-    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The normalized images, in the shape of the input."""
         return (F.npx if is_np_array() else F).image.normalize(x, self._mean, self._std)
 
@@ -224,7 +224,7 @@ class Rotate(_OnHost, Block):
         super().__init__()
         self._args = (rotation_degrees, zoom_in, zoom_out)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: NDArray) -> Any:
         """The rotated images, in the shape of the input.
 
         Raises:
@@ -267,7 +267,7 @@ class RandomRotation(_OnHost, Block):
         self._args = (angle_limits, zoom_in, zoom_out)
         self._rotate_with_proba = rotate_with_proba
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: NDArray) -> Any:
         """The images, rotated or not, in the shape of the input."""
         if np.random.random() > self._rotate_with_proba:
             return x
@@ -328,7 +328,7 @@ class RandomResizedCrop(_OnHost, Block):
         super().__init__()
         self._args = (_size(self, size), scale, ratio, interpolation)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: NDArray) -> Any:
         """The resized part, ``(height, width, channels)``."""
         return image.random_size_crop(x, *self._args)[0]
 
@@ -358,7 +358,7 @@ class RandomCrop(_OnHost, Block):
         self._pad = None if pad is None else (*[tuple(each) for each in pad], (0, 0))
         self._pad_value = pad_value
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: NDArray) -> Any:
         """The part, ``(height, width, channels)``."""
         if self._pad is not None:
             padded = np.pad(x.asnumpy(), self._pad, constant_values=self._pad_value)
@@ -387,13 +387,13 @@ class CropResize(_OnHost, HybridBlock):
         width: int,
         height: int,
         size: int | Sequence[int] | None = None,
-        interpolation: Any = None,
+        interpolation: int | None = None,
     ):
         super().__init__()
         self._x, self._y, self._width, self._height = x, y, width, height
         self._size, self._interpolation = size, interpolation
 
-    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The part, ``(height, width, channels)``, after a batch axis if the input has one."""
         images = (F.npx if is_np_array() else F).image
         out = images.crop(x, self._x, self._y, self._width, self._height)
@@ -414,7 +414,7 @@ class CenterCrop(_OnHost, Block):
         super().__init__()
         self._args = (_size(self, size), interpolation)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: NDArray) -> Any:
         """The centre, ``(height, width, channels)``."""
         return image.center_crop(x, *self._args)[0]
 
@@ -435,7 +435,7 @@ class Resize(_OnHost, HybridBlock):
         _size(self, size)
         self._keep, self._size, self._interpolation = keep_ratio, size, interpolation
 
-    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The resized images, ``(height, width, channels)``, after a batch axis if the input has one."""
         images = (F.npx if is_np_array() else F).image
         return images.resize(x, self._size, self._keep, self._interpolation)
@@ -447,7 +447,7 @@ class RandomFlipLeftRight(_OnHost, HybridBlock):
     def __init__(self) -> None:
         super().__init__()
 
-    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The image, mirrored or not, in its shape."""
         return (F.npx if is_np_array() else F).image.random_flip_left_right(x)
 
@@ -458,7 +458,7 @@ class RandomFlipTopBottom(_OnHost, HybridBlock):
     def __init__(self) -> None:
         super().__init__()
 
-    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The image, flipped or not, in its shape."""
         return (F.npx if is_np_array() else F).image.random_flip_top_bottom(x)
 
@@ -475,7 +475,7 @@ class RandomBrightness(_OnHost, HybridBlock):
         super().__init__()
         self._args = (max(0, 1 - brightness), 1 + brightness)
 
-    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The changed image, in the shape and dtype of the input."""
         return (F.npx if is_np_array() else F).image.random_brightness(x, *self._args)
 
@@ -492,7 +492,7 @@ class RandomContrast(_OnHost, HybridBlock):
         super().__init__()
         self._args = (max(0, 1 - contrast), 1 + contrast)
 
-    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The changed image, in the shape and dtype of the input."""
         return (F.npx if is_np_array() else F).image.random_contrast(x, *self._args)
 
@@ -509,7 +509,7 @@ class RandomSaturation(_OnHost, HybridBlock):
         super().__init__()
         self._args = (max(0, 1 - saturation), 1 + saturation)
 
-    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The changed image, in the shape and dtype of the input."""
         return (F.npx if is_np_array() else F).image.random_saturation(x, *self._args)
 
@@ -526,7 +526,7 @@ class RandomHue(_OnHost, HybridBlock):
         super().__init__()
         self._args = (max(0, 1 - hue), 1 + hue)
 
-    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The changed image, in the shape and dtype of the input."""
         return (F.npx if is_np_array() else F).image.random_hue(x, *self._args)
 
@@ -552,7 +552,7 @@ class RandomColorJitter(_OnHost, HybridBlock):
         super().__init__()
         self._args = (brightness, contrast, saturation, hue)
 
-    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The changed image, in the shape and dtype of the input."""
         return (F.npx if is_np_array() else F).image.random_color_jitter(x, *self._args)
 
@@ -572,7 +572,7 @@ class RandomLighting(_OnHost, HybridBlock):
         super().__init__()
         self._alpha = alpha
 
-    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The changed image, in the shape and dtype of the input."""
         return (F.npx if is_np_array() else F).image.random_lighting(x, self._alpha)
 
