@@ -41,7 +41,7 @@ from mixnet.ops.schema.over_devices import AXIS, Exchange
 from mixnet.private_jax.arrays import batched_put
 from mixnet.private_jax.jobs import connected_client
 from mixnet.process.interrupt import Deferred
-from mixnet.process.tracebacks import print_error, show
+from mixnet.process.tracebacks import print_error, show, show_in_notebook
 from mixnet.runtime.devices.meeting import join_workers
 from mixnet.runtime.value.later import Later, arrays_of, variables_of
 from mixnet.runtime.value.value import Spec, Value, aligned_empty, check_pending, handed_over
@@ -673,6 +673,7 @@ class _Hook:
 @lru_cache(maxsize=1)
 def _installed_hook() -> _Hook:
     hook = sys.excepthook = _Hook()
+    show_in_notebook()
     return hook
 
 

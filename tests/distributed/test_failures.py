@@ -120,3 +120,16 @@ def test_a_store_without_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in ("dist_sync", "dist_device_sync", "dist_sync_device", "dist"):
         with pytest.raises(mx.MXNetError, match=r"is not part of a job.*mixnet-launch -n 2"):
             mx.kv.create(kind)
+
+
+def test_what_others_hear_of_an_error_without_a_text() -> None:
+    said: list[dict] = []
+    member = Member.__new__(Member)
+    member._say = lambda **message: said.append(message)
+    for error in (KeyboardInterrupt(), ValueError("\n first line.\nsecond"), MemoryError("")):
+        member.fail(error)
+    assert [each["failed"] for each in said] == [
+        "failed: KeyboardInterrupt",
+        "failed: ValueError: first line",
+        "failed: MemoryError",
+    ]
