@@ -162,10 +162,10 @@ def topology(
     """Who sends how many bytes to whom in one training step.
 
     - ``ring``: what ``dist_sync`` does, except with short messages: among more than two workers,
-      buckets that a worker sends to all others in 64 kB go to each of them at once. Each bucket is cut into as many chunks as there are
-      workers. Each worker passes one chunk at a time to the next worker, which adds its own;
-      after n - 1 steps each worker has the sum of one chunk, and n - 1 more steps pass the sums
-      around.
+      buckets that a worker sends to all others in 64 kB go to each of them at once. Each bucket
+      is cut into as many chunks as there are workers. Each worker passes one chunk at a time to
+      the next worker, which adds its own; after n - 1 steps each worker has the sum of one chunk,
+      and n - 1 more steps pass the sums around.
     - ``tree``: a binary tree, to compare with. Each worker sends the sum of its subtree to its
       parent; the total returns the same way.
     - ``server``: what ``dist_async`` does. Each worker pushes its gradients to the servers and
