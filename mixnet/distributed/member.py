@@ -140,7 +140,8 @@ class Member:
 
     def fail(self, error: BaseException) -> None:
         """Notify the others that this process cannot take part in an exchange."""
-        text = f"{type(error).__name__}: {error}".splitlines()[0][:500]
+        reason = str(error).strip().partition("\n")[0][:500]
+        text = ": ".join(filter(None, (type(error).__name__, reason)))
         self._say(failed=f"failed: {text.rstrip('.')}")
 
     def leave(self) -> None:

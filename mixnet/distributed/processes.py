@@ -41,7 +41,7 @@ from mixnet.ops.schema.over_devices import AXIS, Exchange
 from mixnet.private_jax.arrays import batched_put
 from mixnet.private_jax.jobs import connected_client
 from mixnet.process.interrupt import Deferred
-from mixnet.process.tracebacks import print_error, show
+from mixnet.process.tracebacks import print_error, show, show_in_notebook
 from mixnet.runtime.devices.meeting import join_workers
 from mixnet.runtime.value.later import Later, arrays_of, variables_of
 from mixnet.runtime.value.value import Spec, Value, aligned_empty, check_pending, handed_over
@@ -390,7 +390,7 @@ class World:
         reason = self._why_over()
         self.broken = reason or WorkerLostError(self._reason(error))
         if reason is None:
-            self.member.fail(error)
+            self.member.fail(self.broken)
         return self.broken
 
     def give_up(self, error: BaseException) -> None:
@@ -407,10 +407,13 @@ class World:
 
     def _reason(self, error: Exception) -> str:
         if self.member.left:
-            left = ", ".join(f"rank {rank}" for rank in self.member.left)
+            left = sorted(self.member.left)
+            who = f"rank {left[0]} has ended its program"
+            if len(left) > 1:
+                who = f"ranks {', '.join(map(str, left))} have ended their programs"
             return (
-                f"{left} ended its program, while rank {self.rank} has more to exchange. Every worker has to "
-                f"push the same keys the same number of times: give all of them as many batches."
+                f"{who}, while rank {self.rank} has more to exchange. Every worker has to push the same "
+                f"keys the same number of times: give all of them as many batches."
             )
         return (
             f"rank {self.rank}: an exchange with the other workers failed: {error}. Start all workers again "
@@ -673,6 +676,7 @@ class _Hook:
 @lru_cache(maxsize=1)
 def _installed_hook() -> _Hook:
     hook = sys.excepthook = _Hook()
+    show_in_notebook()
     return hook
 
 

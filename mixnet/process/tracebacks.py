@@ -73,6 +73,24 @@ def print_error(kind: type[BaseException], error: BaseException, trace: Any) -> 
     sys.stderr.flush()
 
 
+def show_in_notebook() -> None:
+    """Let the IPython shell of this process, if it has one, show this library's errors in the same way."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is None or shell.custom_exceptions:  # somebody else's
+        return
+
+    def handle(
+        shell: Any,
+        kind: type[BaseException],
+        error: BaseException,
+        trace: Any,
+        tb_offset: Any = None,
+    ) -> None:
+        show(lambda *three: shell.showtraceback(three, tb_offset=tb_offset), error)
+
+    shell.set_custom_exc((MXNetError,), handle)
+
+
 def _frames(error: BaseException) -> list[TracebackType]:
     frames, each = [], error.__traceback__
     while each is not None:

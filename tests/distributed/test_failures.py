@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -33,6 +34,20 @@ def test_a_killed_worker_ends_all_and_they_start_again(tmp_path: Path) -> None:
     assert "rank 0 failed first (killed by SIGKILL)" in out and "    ends now" in out
     assert out.count("begins at 4") == 2 and out.count("] done") == 2
     assert time.monotonic() - begin < 60
+
+
+def test_workers_that_end_earlier() -> None:
+    job = launch(3, "program_ends_early.py")
+    lines = job.stdout.splitlines()
+    ended = r"(rank [12] has ended its program|ranks 1, 2 have ended their programs), while rank 0"
+    (error,) = [line for line in lines if line.startswith("[rank 0] mixnet.")]
+    assert re.search(f"WorkerLostError: {ended} has more to exchange", error), job.stdout
+    (said,) = [line for line in lines if line.startswith("[scheduler]")]
+    assert re.search(rf"rank 0 \(.*{ended}", said), job.stdout
+    # Above it are the lines of the program alone.
+    frames = [line for line in lines if line.startswith("[rank 0]   File ")]
+    assert len(frames) == 1 and "program_ends_early.py" in frames[0], job.stdout
+    assert job.returncode == 75
 
 
 def test_ctrl_c_in_a_push_leaves_all_workers_with_the_same_values() -> None:
@@ -120,3 +135,16 @@ def test_a_store_without_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in ("dist_sync", "dist_device_sync", "dist_sync_device", "dist"):
         with pytest.raises(mx.MXNetError, match=r"is not part of a job.*mixnet-launch -n 2"):
             mx.kv.create(kind)
+
+
+def test_what_others_hear_of_an_error_without_a_text() -> None:
+    said: list[dict] = []
+    member = Member.__new__(Member)
+    member._say = lambda **message: said.append(message)
+    for error in (KeyboardInterrupt(), ValueError("\n first line.\nsecond"), MemoryError("")):
+        member.fail(error)
+    assert [each["failed"] for each in said] == [
+        "failed: KeyboardInterrupt",
+        "failed: ValueError: first line",
+        "failed: MemoryError",
+    ]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import traceback
+import types
 
 import pytest
 
@@ -136,3 +138,32 @@ def test_what_an_optimizer_of_the_program_raises() -> None:
     store.set_optimizer(Stateless())
     with pytest.raises(ValueError, match="no update today"):
         store.push("w", nd.ones(3))
+
+
+class _Shell:
+    """What is used of an IPython shell."""
+
+    def __init__(self) -> None:
+        self.custom_exceptions: tuple = ()
+        self.shown: list[str] = []
+
+    def set_custom_exc(self, kinds: tuple, handler: object) -> None:
+        self.custom_exceptions, self.handler = kinds, handler
+
+    def showtraceback(self, three: tuple, tb_offset: int | None = None) -> None:
+        self.shown += traceback.format_exception(*three)
+
+
+def test_notebooks_of_a_job_show_the_lines_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = _Shell()
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    tracebacks.show_in_notebook()
+    handler = shell.handler
+    tracebacks.show_in_notebook()
+    assert shell.handler is handler and shell.custom_exceptions == (mx.MXNetError,)
+    try:
+        mx.kv.create("local").push("q", nd.ones(3))
+    except mx.MXNetError as error:
+        handler(shell, type(error), error, error.__traceback__, tb_offset=1)
+    text = "".join(shell.shown)
+    assert "doesn't exist" in text and f"{os.sep}mixnet{os.sep}kvstore" not in text

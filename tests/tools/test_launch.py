@@ -257,6 +257,17 @@ def shell(name: str, text: str, is_worker: bool = True) -> Process:
     return Process(name, ("sh", "-c", text), {"X": "1"}, is_worker)
 
 
+def test_ctrl_c_before_anything_is_started(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(plan: Plan) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mixnet.tools.launch.command_line.check", interrupted)
+    assert main(["-n", "2", "true"]) == 130
+    assert capsys.readouterr().err == "mixnet-launch: ended by SIGINT; no process was started.\n"
+
+
 def test_output_carries_names_and_others_end_with_the_workers() -> None:
     out = io.StringIO()
     begin = time.monotonic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -80,6 +81,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MXNetError as error:
         print(f"mixnet-launch: {error}", file=sys.stderr)
         return getattr(error, "exit_code", LaunchError.exit_code)
+    except KeyboardInterrupt:  # later the supervisor minds signals
+        print("mixnet-launch: ended by SIGINT; no process was started.", file=sys.stderr)
+        return 128 + signal.SIGINT
 
 
 def _launch(options: argparse.Namespace) -> int:
