@@ -81,7 +81,7 @@ class Binary:
         So ``mx.nd.sparse`` and the operators of sparse arrays have it, where ``mx.nd`` broadcasts.
         """
         arrays = isinstance(left, NDArray) and isinstance(right, NDArray)
-        if arrays and left.shape == right.shape:
+        if arrays and left.shape == right.shape and left._is_numpys is right._is_numpys:
             return invoke(self.same, (left, right), {})
         return self(left, right)
 

@@ -209,13 +209,15 @@ class BaseSparseNDArray(NDArray):
     @overload
     def copyto(self, other: NDArray) -> NDArray | bool: ...
     def copyto(self, other: Context | NDArray) -> NDArray | bool:
-        """Copy into an array, or to a device as a new array."""
+        """Copy into an array, or to a device as a new array; ``False``, with a warning, into itself."""
         if isinstance(other, Context):
             moved = tuple(each.copyto(other) for each in self._aux)
             copied = self._make(self._data.copyto(other), moved, self.shape)
             if state.recording and self._is_taped():
                 copied._variable = NDArray._wrap(self._read()).copyto(other)._read()
             return copied
+        if other is self:
+            return super().copyto(other)
         if not isinstance(other, NDArray):
             raise AttributeTypeError(
                 f"copyto takes an array or a Context, not {type(other).__name__}."
@@ -646,8 +648,18 @@ class RowSparseNDArray(BaseSparseNDArray):
         )
 
     def retain(self, *args: object, **kwargs: object) -> RowSparseNDArray:
-        """The array with only the rows in the one argument, ``indices``."""
-        (indices,) = args or kwargs.values()
+        """The array with only the rows in the one argument, ``indices``.
+
+        Raises:
+            AttributeTypeError: there is not one argument.
+            IndexingError: there is no such row.
+        """
+        given = [*args, *kwargs.values()]
+        if len(given) != 1:
+            raise AttributeTypeError(
+                f"retain takes one argument, the row numbers, not {len(given)}."
+            )
+        (indices,) = given
         if not isinstance(indices, NDArray):
             return self._retained(indices)
         retained = invoke(find("_sparse_retain"), (self, indices), {})
@@ -657,10 +669,21 @@ class RowSparseNDArray(BaseSparseNDArray):
     def _retained(self, indices: object) -> RowSparseNDArray:
         numbers = indices.asnumpy() if isinstance(indices, NDArray) else np.asarray(indices)
         rows = numbers.astype(np.int64).reshape(-1)
+        outside = rows[(rows < 0) | (rows >= self.shape[0])]
+        if outside.size:
+            raise IndexingError(f"retain: row {outside[0]} of an array of {self.shape[0]} rows.")
         if not self._aux[0].size:  # as in MXNet, none of them is stored then
             return self.copy()
         where = host_indices(rows, self.context)
         return type(self)._make(self._rows_at(rows), (where,), self.shape)
+
+    def _store_all_rows(self) -> None:
+        """Store zeros for every row if none is stored, as MXNet's optimizers do with their states."""
+        if self._aux[0].shape[0]:
+            return
+        data = NDArray._wrap(from_host(np.zeros(self.shape, self.dtype), self.context))
+        rows = host_indices(np.arange(self.shape[0]), self.context)
+        self._replace(type(self)._make(data, (rows,), self.shape))
 
 
 def sum_of_rows(pairs: Any, shape: tuple[int, ...]) -> RowSparseNDArray:
@@ -694,6 +717,8 @@ def zeros_of(stype: str, shape: int | Sequence[int], context: Context, dtype: DT
     """Zeros in a storage type; nothing is stored."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     kind = as_dtype(dtype)
+    if any(extent < 0 for extent in shape):
+        raise ShapeError(f"A shape has no negative extents, as {shape} has.")
     if stype == "csr":
         if len(shape) != 2:
             raise ShapeError(

@@ -468,6 +468,9 @@ def _update(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> An
         return _update_all_rows(op, arrays, attributes)
     if not gradient._aux[0].shape[0]:
         return weight
+    for each in arrays[2:]:
+        if isinstance(each, RowSparseNDArray):
+            each._store_all_rows()
     holders = [weight, *arrays[2:]]
     if any(each._is_sparse for each in holders):
         data, numbers = gradient._data, gradient._aux[0]

@@ -224,7 +224,7 @@ def test_lazy_update_of_a_row_sparse_weight() -> None:
     gradient = nd.sparse.row_sparse_array(([[1.0, 1.0]], [2]), shape=(4, 2))
     nd.adam_update(weight, gradient, mean, var, out=weight, lr=0.1)
     assert weight.stype == mean.stype == "row_sparse"
-    assert mean.indices.asnumpy().tolist() == [2]
+    assert mean.indices.asnumpy().tolist() == [0, 1, 2, 3]  # as MXNet 1.9.1
     np.testing.assert_allclose(mean.asnumpy()[:, 0], [0, 0, 0.1, 0], rtol=1e-6)
     assert (weight.asnumpy()[:, 0] != 1).tolist() == [False, False, True, False]
 
@@ -399,3 +399,41 @@ def test_assigning_a_numpy_array_to_a_sparse_array_warns() -> None:
         csr[:] = np.eye(2, 3)
     assert csr.asnumpy().tolist() == [[1, 0, 0], [0, 1, 0]]
     assert csr._aux_type(0) is np.int64
+
+
+def test_rows_that_do_not_exist_are_not_retained() -> None:
+    for wrong in ([9], [-1]):
+        with pytest.raises(IndexError, match=r"row -?\d of an array of 4 rows"):
+            rows().retain(nd.array(wrong))
+    with pytest.raises(TypeError, match="one argument"):
+        rows().retain()
+
+
+def test_copying_a_sparse_array_into_itself_warns() -> None:
+    array = csr()
+    with pytest.warns(RuntimeWarning, match="same array"):
+        assert array.copyto(array) is False
+
+
+def test_sparse_arrays_and_arrays_of_mx_np_do_not_mix() -> None:
+    for array in (csr(), rows()):
+        with pytest.raises(TypeError, match=r"as_np_ndarray|as_nd_ndarray"):
+            array + mx.np.ones((4, 3))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("adam", {}), ("sgd", {"momentum": 0.9}), ("ftrl", {})]
+)
+def test_states_of_row_sparse_weights_have_all_rows(name: str, options: Any) -> None:
+    # as MXNet 1.9.1
+    optimizer = mx.optimizer.create(name, learning_rate=0.1, **options)
+    updater = mx.optimizer.get_updater(optimizer)
+    updater(0, rows(), (nd.array(DATA) + 1).tostype("row_sparse"))
+    states = updater.states[0]
+    for each in states if isinstance(states, tuple) else [states]:
+        assert each.indices.asnumpy().tolist() == [0, 1, 2, 3]
+
+
+def test_a_negative_extent_is_an_error_of_the_shape() -> None:
+    with pytest.raises(ValueError, match=r"negative.*\(-1, 2\)"):
+        nd.sparse.csr_matrix((-1, 2))
