@@ -12,7 +12,9 @@ import mixnet as mx
 from mixnet.widgets import ScalingView
 from mixnet.widgets.freeze import notebook_page
 from tests.ui.conftest import Watched, counts, says, settle, shown
+from tests.ui.reading import unreadable
 from tests.ui.steps import STEPS
+from tests.ui.test_sizes import WIDTHS
 from tests.widgets.examples import EXAMPLES
 
 
@@ -35,22 +37,31 @@ def test_page(watched: Watched, tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_a_page_whose_scripts_are_taken_out(watched: Watched, tmp_path: Path, name: str) -> None:
+def test_a_page_whose_scripts_are_taken_out(noting: Watched, tmp_path: Path, name: str) -> None:
     """Picture, table and answers, as in a notebook that is not trusted; all of it opened."""
     EXAMPLES[name]().to_html(tmp_path / "a.html")
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     (tmp_path / "a.html").write_text(re.sub(r"(?s)<script.*?</script>", "", text), encoding="utf-8")
-    page = watched.page
+    page = noting.page
     page.goto((tmp_path / "a.html").as_uri())
     assert (
         page.locator("figure img").evaluate("(img) => img.decode().then(() => img.clientWidth)")
         > 50
     )
     page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+    actual = {}
+    for width in reversed(WIDTHS):
+        page.set_viewport_size({"width": width, "height": 900})
+        settle(page)
+        actual[width] = unreadable(page, "body")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+        scale = page.locator("figure img").evaluate("(img) => img.clientWidth / img.naturalWidth")
+        assert scale >= 0.74, f"{width}: text of the picture is too small"
+    assert {width: found for width, found in actual.items() if found} == {}
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
-        assert watched.axe("body") == [], theme
-    assert watched.outside == [] and watched.errors == []
+        assert noting.axe("body") == [], theme
+    assert noting.outside == [] and noting.errors == []
 
 
 def test_a_notebook_as_a_page(watched: Watched, tmp_path: Path) -> None:
