@@ -69,6 +69,14 @@ FIND = """(root) => {
       if (/hidden|clip/.test(overflowX) && (line.right > edge.right + slack || line.left < edge.left - slack) && !line.e.closest('[title]')) found.push(`cut at an edge: ${line.text}`);
     }
   }
+  // What is clipped, and has a title that says all of it, covers nothing.
+  for (const line of lines) {
+    for (let p = line.e; p; p = p === root ? null : p.parentElement) {
+      const { overflowX, overflowY } = getComputedStyle(p), edge = p.getBoundingClientRect();
+      if (overflowX !== 'visible') Object.assign(line, { left: Math.max(line.left, edge.left), right: Math.min(line.right, edge.right) });
+      if (overflowY !== 'visible') Object.assign(line, { top: Math.max(line.top, edge.top), bottom: Math.min(line.bottom, edge.bottom) });
+    }
+  }
   const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > slack && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > slack;
   const scrolled = (e) => { for (let p = e; p && p !== root; p = p.parentElement) if (/auto|scroll/.test(getComputedStyle(p).overflowY)) return p; return null; };
   for (let i = 0; i < lines.length; i++)

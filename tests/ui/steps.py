@@ -349,10 +349,8 @@ def onto(page: Any, box: Any, other: Any) -> None:
 @steps(at=...)
 def compared_board(page: Any, view: Any) -> None:
     chart = view.locator("canvas.mx-chart").first
-    if page.viewport_size["width"] >= 1200:
-        assert chart.evaluate("(each) => each.clientWidth") > 500, (
-            "the only one has the room of two"
-        )
+    wide, room = chart.evaluate("(one) => [one.clientWidth, one.parentElement.clientWidth]")
+    assert wide >= min(0.9 * room, 600), "the only one has the room of two"
     chart.focus()
     page.keyboard.press("Home")
     says(view.locator(".mx-line"), re.compile("^step 1"))

@@ -64,6 +64,36 @@ def test_a_page_whose_scripts_are_taken_out(noting: Watched, tmp_path: Path, nam
     assert noting.outside == [] and noting.errors == []
 
 
+def test_a_page_that_runs_a_network(noting: Watched, tmp_path: Path) -> None:
+    """A page of ``export_page``, after a digit was drawn; one class has a long name."""
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Conv2D(4, 5, activation="relu"), mx.gluon.nn.Dense(3))
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    net(mx.nd.ones((1, 1, 28, 28)))
+    labels = ["nought", "one", "something else that has a rather long name"]
+    page = noting.page
+    page.goto(Path(net.export_page(str(tmp_path / "a.html"), draw=True, labels=labels)).as_uri())
+    area = page.locator("#pad").bounding_box()
+    page.mouse.move(area["x"] + 140, area["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(area["x"] + 140, area["y"] + 220, steps=5)
+    page.mouse.up()
+    counts(page.locator("#scores li"), 3)
+    actual = {}
+    for width in reversed(WIDTHS):
+        page.set_viewport_size({"width": width, "height": 900})
+        settle(page)
+        actual[width] = unreadable(page, "body")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+    assert {width: found for width, found in actual.items() if found} == {}
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        settle(page)
+        assert noting.axe("body") == [], theme
+    assert noting.outside == [] and noting.errors == []
+
+
 def test_a_notebook_as_a_page(watched: Watched, tmp_path: Path) -> None:
     """Text with a link, code, and several views beside each other."""
     cells = [nbformat.v4.new_markdown_cell("# A notebook\n\nSee [the next one](b.ipynb).")]
