@@ -11,6 +11,7 @@ import numpy as np
 
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.process.source import notebook_shell
+from mixnet.units import digits
 
 CELLS = 16  # cells of the heat map along each side
 
@@ -97,8 +98,8 @@ def _heat_map(data: np.ndarray) -> str:
     width, height = side * shown.shape[1], side * shown.shape[0]
     return (
         f'<br><svg width="{width}" height="{height}" role="img" aria-label="heat map from '
-        f'{low:.3g} to {high:.3g}" style="margin-top:4px">{"".join(cells)}</svg>'
-        f'<br><span style="opacity:.7">{low:.4g} … {high:.4g}</span>'
+        f'{digits(low)} to {digits(high)}" style="margin-top:4px">{"".join(cells)}</svg>'
+        f'<br><span style="opacity:.7">{digits(low)} … {digits(high)}</span>'
     )
 
 

@@ -12,6 +12,7 @@ import importlib.util
 import os
 import sys
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from mixnet.process.source import notebook_shell
@@ -32,6 +33,17 @@ def finds_its_place() -> bool:
     """
     frames = "google.colab" in sys.modules or "VSCODE_PID" in os.environ
     return notebook_shell() is not None and not frames
+
+
+def after_cell(function: Callable[[], None]) -> None:
+    """Call a function once, when the notebook's running cell has ended."""
+    events = notebook_shell().events
+
+    def once(*_: object) -> None:
+        events.unregister("post_run_cell", once)
+        function()
+
+    events.register("post_run_cell", once)
 
 
 @functools.cache

@@ -83,11 +83,15 @@ class View(ABC):
     def message(self, content: dict[str, Any]) -> None:  # noqa: B027 - most views send none
         """An event sent from the page (``model.send``); called in the kernel's thread."""
 
+    def _complete(self) -> None:  # noqa: B027 - most views have all of their data at once
+        """Compute what the payload still lacks."""
+
     # What they get.
 
     @property
     def payload(self) -> dict[str, Any]:
         """The data that is drawn."""
+        self._complete()
         return self._payload
 
     @payload.setter

@@ -69,17 +69,29 @@ FIND = """(root) => {
       if (/hidden|clip/.test(overflowX) && (line.right > edge.right + slack || line.left < edge.left - slack) && !line.e.closest('[title]')) found.push(`cut at an edge: ${line.text}`);
     }
   }
+  // What is clipped, and has a title that says all of it, covers nothing.
+  for (const line of lines) {
+    for (let p = line.e; p; p = p === root ? null : p.parentElement) {
+      const { overflowX, overflowY } = getComputedStyle(p), edge = p.getBoundingClientRect();
+      if (overflowX !== 'visible') Object.assign(line, { left: Math.max(line.left, edge.left), right: Math.min(line.right, edge.right) });
+      if (overflowY !== 'visible') Object.assign(line, { top: Math.max(line.top, edge.top), bottom: Math.min(line.bottom, edge.bottom) });
+    }
+  }
   const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > slack && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > slack;
   const scrolled = (e) => { for (let p = e; p && p !== root; p = p.parentElement) if (/auto|scroll/.test(getComputedStyle(p).overflowY)) return p; return null; };
   for (let i = 0; i < lines.length; i++)
     for (let k = i + 1; k < lines.length; k++)
       if (lines[i].e !== lines[k].e && meet(lines[i], lines[k]) && scrolled(lines[i].e) === scrolled(lines[k].e)) found.push(`over: ${lines[i].text} | ${lines[k].text}`);
+  // A time or a size with an exponent is the error of a calculation, 1e-9 ns for the time 0 say.
+  const exponent = /^-?[\\d.]+e-\\d+ (ns|B)$/;
+  for (const { text } of lines) if (exponent.test(text)) found.push(`exponent: ${text}`);
   // Drawn text: over other drawn text; or beyond an edge of a picture that cannot be moved that way.
   for (const canvas of root.querySelectorAll('canvas')) {
     if (!shown(canvas)) continue;
     const texts = window.textsOf(canvas).filter((t) => t.right > 0 && t.left < canvas.clientWidth && t.bottom > 0 && t.top < canvas.clientHeight);
     for (let i = 0; i < texts.length; i++) {
       const t = texts[i];
+      if (exponent.test(t.text)) found.push(`exponent: ${t.text}`);
       const again = (u) => u.text === t.text && Math.abs(u.left - t.left) < 3; // what is selected is drawn twice
       for (let k = i + 1; k < texts.length; k++) if (meet(t, texts[k]) && !again(texts[k])) found.push(`drawn over: ${t.text} | ${texts[k].text}`);
       if (canvas.dataset.pans !== 'xy' && (t.left < -slack || t.right > canvas.clientWidth + slack)) found.push(`drawn beyond the edge: ${t.text}`);

@@ -1,7 +1,9 @@
-"""A small site that Sphinx builds: a notebook with a view, a page that asks for one, the operators."""
+"""A small site that Sphinx builds: a notebook with a view, pages that ask for views, the operators."""
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +27,19 @@ html_js_files = ["operators.js", "scrolling.js"]
 suppress_warnings = ["myst.xref_missing"]
 """
 WIDE = f"{'a_module_with_a_long_name.' * 4}a_function_with_a_long_name"
+ASKED = sorted(
+    {
+        name
+        for page in (ROOT / "docs").rglob("*.md")
+        for name in re.findall(r"^`{3,}\{view\} (\w+)", page.read_text(encoding="utf-8"), re.M)
+    }
+)
+"""The views in the pages of the documentation."""
+EACH = 6
+VIEWS = {f"views{n // EACH}": ASKED[n : n + EACH] for n in range(0, len(ASKED), EACH)}
+"""The same, a few on a page."""
+MADE = ROOT / "build" / "docs" / ".doctrees" / "live_views"
+TOC = "\n".join(VIEWS)
 INDEX = f"""# A site
 
 ```text
@@ -35,6 +50,7 @@ INDEX = f"""# A site
 notebook
 puzzle
 operators
+{TOC}
 ```
 
 ```{{eval-rst}}
@@ -67,13 +83,18 @@ def build(folder: Path) -> Path:
         "puzzle.md": PUZZLE,
         "operators.md": operators.read_text(encoding="utf-8"),
     }
+    for name, views in VIEWS.items():
+        parts = "\n".join(f"## {each}\n\n```{{view}} {each}\n```\n" for each in views)
+        pages[f"{name}.md"] = f"# Views\n\n{parts}"
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
     (folder / "_static").symlink_to(ROOT / "docs" / "_static")
     out = folder / "out"
+    if MADE.is_dir():  # by `make docs`, as .ci/run does before the tests
+        shutil.copytree(MADE, out / ".doctrees" / "live_views")
     command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", str(folder), str(out)]
     process = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=240
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=360
     )
     assert process.returncode == 0, process.stderr
     return out

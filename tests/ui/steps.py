@@ -106,6 +106,7 @@ def timeline(page: Any, view: Any) -> None:
 
 @steps(stage=...)
 def stepper(page: Any, view: Any) -> None:
+    view.get_by_role("button", name="stages", exact=True).wait_for()  # the whole word is a link
     answers(view.locator(".mx-side"), "Why was it compiled?", "This call")
     tabs = view.get_by_role("tab")
     tabs.nth(2).click()
@@ -347,7 +348,10 @@ def onto(page: Any, box: Any, other: Any) -> None:
 
 @steps(at=...)
 def compared_board(page: Any, view: Any) -> None:
-    view.locator("canvas.mx-chart").first.focus()
+    chart = view.locator("canvas.mx-chart").first
+    wide, room = chart.evaluate("(one) => [one.clientWidth, one.parentElement.clientWidth]")
+    assert wide >= min(0.9 * room, 600), "the only one has the room of two"
+    chart.focus()
     page.keyboard.press("Home")
     says(view.locator(".mx-line"), re.compile("^step 1"))
     says(view.locator(".mx-side"), "other runs, up to step 40", "rate 2: val_loss")

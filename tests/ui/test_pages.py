@@ -12,7 +12,9 @@ import mixnet as mx
 from mixnet.widgets import ScalingView
 from mixnet.widgets.freeze import notebook_page
 from tests.ui.conftest import Watched, counts, says, settle, shown
+from tests.ui.reading import unreadable
 from tests.ui.steps import STEPS
+from tests.ui.test_sizes import WIDTHS
 from tests.widgets.examples import EXAMPLES
 
 
@@ -35,22 +37,61 @@ def test_page(watched: Watched, tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_a_page_whose_scripts_are_taken_out(watched: Watched, tmp_path: Path, name: str) -> None:
+def test_a_page_whose_scripts_are_taken_out(noting: Watched, tmp_path: Path, name: str) -> None:
     """Picture, table and answers, as in a notebook that is not trusted; all of it opened."""
     EXAMPLES[name]().to_html(tmp_path / "a.html")
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     (tmp_path / "a.html").write_text(re.sub(r"(?s)<script.*?</script>", "", text), encoding="utf-8")
-    page = watched.page
+    page = noting.page
     page.goto((tmp_path / "a.html").as_uri())
     assert (
         page.locator("figure img").evaluate("(img) => img.decode().then(() => img.clientWidth)")
         > 50
     )
     page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+    actual = {}
+    for width in reversed(WIDTHS):
+        page.set_viewport_size({"width": width, "height": 900})
+        settle(page)
+        actual[width] = unreadable(page, "body")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+        scale = page.locator("figure img").evaluate("(img) => img.clientWidth / img.naturalWidth")
+        assert scale >= 0.74, f"{width}: text of the picture is too small"
+    assert {width: found for width, found in actual.items() if found} == {}
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
-        assert watched.axe("body") == [], theme
-    assert watched.outside == [] and watched.errors == []
+        assert noting.axe("body") == [], theme
+    assert noting.outside == [] and noting.errors == []
+
+
+def test_a_page_that_runs_a_network(noting: Watched, tmp_path: Path) -> None:
+    """A page of ``export_page``, after a digit was drawn; one class has a long name."""
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Conv2D(4, 5, activation="relu"), mx.gluon.nn.Dense(3))
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    net(mx.nd.ones((1, 1, 28, 28)))
+    labels = ["nought", "one", "something else that has a rather long name"]
+    page = noting.page
+    page.goto(Path(net.export_page(str(tmp_path / "a.html"), draw=True, labels=labels)).as_uri())
+    area = page.locator("#pad").bounding_box()
+    page.mouse.move(area["x"] + 140, area["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(area["x"] + 140, area["y"] + 220, steps=5)
+    page.mouse.up()
+    counts(page.locator("#scores li"), 3)
+    actual = {}
+    for width in reversed(WIDTHS):
+        page.set_viewport_size({"width": width, "height": 900})
+        settle(page)
+        actual[width] = unreadable(page, "body")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+    assert {width: found for width, found in actual.items() if found} == {}
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        settle(page)
+        assert noting.axe("body") == [], theme
+    assert noting.outside == [] and noting.errors == []
 
 
 def test_a_notebook_as_a_page(watched: Watched, tmp_path: Path) -> None:

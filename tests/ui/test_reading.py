@@ -25,6 +25,12 @@ PAGE = (
         (f"<p title='t'>x</p><table style='{BOX}'><tr><td>{LONG * 4}</td></tr></table>", "cut at"),
         (f"<input placeholder='{LONG}' style='width:90px'>", "cut: placeholder"),
         (f"<p>{LONG}</p><p style='margin-top:-32px'>another one</p>", "over:"),
+        (
+            f"<p style='display:flex'><span title='t' style='{BOX}overflow:hidden'>{LONG}</span>"
+            "<span>27%</span></p>",
+            None,
+        ),
+        ("<p>1.82e-09 ns</p>", "exponent: 1.82e-09 ns"),
         (f"<p>{LONG}</p><p style='{BOX}overflow:hidden' title='{LONG}'>{LONG}</p>", None),
     ],
 )  # fmt: skip

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from mixnet.widgets import EngineTimeline, TrainingBoard
+import mixnet as mx
+from mixnet.widgets import EngineTimeline, GraphView, TrainingBoard
 from tests.ui.conftest import ROOT, Watched, settle, shown
 from tests.ui.reading import unreadable
 from tests.widgets.examples import EXAMPLES
@@ -31,6 +32,12 @@ ANSWERED: dict[str, dict[str, Any]] = {
 }
 """Views with something selected: their answers are opened."""
 OPEN = "() => document.querySelectorAll('details.mx-why, details').forEach((each) => (each.open = true))"
+SEEN = """() => {
+  const canvas = document.querySelector('canvas.mx-canvas');
+  return textsOf(canvas).filter((t) => t.left >= 0 && t.right <= canvas.clientWidth && t.top >= 0)
+    .map((t) => t.text);
+}"""
+"""Texts inside of the picture."""
 PICTURES = ROOT / "build" / "ui" / "sizes"
 
 
@@ -86,6 +93,22 @@ def test_long_names_stay_in_their_view(noting: Watched, tmp_path: Path) -> None:
     shown(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert unreadable(page, ".mx") == []
+
+
+def test_a_wide_graph_starts_at_its_first_box(noting: Watched, tmp_path: Path) -> None:
+    """Of what is too wide to be read at once, the reader sees where it begins."""
+    first = mx.sym.relu(mx.sym.var("data"), name="begin")
+    wide = [mx.sym.relu(first, name=f"a_branch_with_a_name_{n}") for n in range(16)]
+    GraphView(mx.sym.add_n(*wide, name="sum"), data=(2, 3)).to_html(tmp_path / "a.html")
+    aside = [mx.sym.relu(mx.sym.var(f"input{n}"), name=f"a_long_name_{n}") for n in range(16)]
+    GraphView(mx.sym.add_n(*aside, name="sum")).to_html(tmp_path / "b.html")
+    page = noting.page
+    page.set_viewport_size({"width": 600, "height": 900})
+    for name, expected in (("a", "data"), ("b", "input0")):
+        page.goto((tmp_path / f"{name}.html").as_uri())
+        shown(page)
+        drawn = page.evaluate(SEEN)
+        assert expected in drawn, drawn
 
 
 @pytest.mark.parametrize("at_end", [False, True], ids=["first", "last"])

@@ -650,6 +650,22 @@ def test_the_throughput_counts_what_is_computed(monkeypatch: pytest.MonkeyPatch)
         assert store._speed.recent[-1] == (computed + 1, pytest.approx(10))
 
 
+def test_a_fast_training_has_its_throughput_in_thousands_everywhere() -> None:
+    board = TrainingBoard("net")
+    board.log(loss=1.0)
+    speed = {"unit": "samples/s", "step": [1, 2], "value": [1000.0, 1650.0]}
+    fast = View.of({**board.payload, "throughput": speed})
+    assert fast.summary().endswith(", 1.65 k samples/s")
+    assert ">1.65 k<" in fast.svg() and ">1650<" not in fast.svg()
+
+
+def test_what_is_not_finite_is_an_event_in_words() -> None:
+    for value, expected in ((math.nan, "loss is NaN"), (-math.inf, "loss is infinite")):
+        board = TrainingBoard("net")
+        board.log(loss=value)
+        assert board.payload["events"][0]["text"] == expected
+
+
 def test_many_curves_are_summed_up() -> None:
     board = TrainingBoard("net")
     board.log(**{f"m{number}": number for number in range(12)})

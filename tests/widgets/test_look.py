@@ -7,8 +7,10 @@ from __future__ import annotations
 import inspect
 import math
 import re
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -21,10 +23,11 @@ import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.base import AttributeTypeError, FileFormatError, MXNetError
 from mixnet.gluon import nn
-from mixnet.widgets import EngineTimeline, Look, MemoryView
+from mixnet.widgets import EngineTimeline, Look, MemoryView, live, page
 from mixnet.widgets.graph.payload import Reader
 from mixnet.widgets.look.numbers import BINS, numbers
 from mixnet.widgets.svg import text_width
+from tests.widgets.networks import TwoLayers
 
 
 class Net(gluon.HybridBlock):
@@ -606,3 +609,82 @@ def test_a_long_network_has_a_readable_picture() -> None:
     assert "of 61 boxes" in drawn
     graph = drawn[drawn.index("of 61 boxes") :]
     assert f">{Reader(view.payload['graph']).label(number)}<" in graph
+
+
+class Events:
+    """The events of a notebook's shell."""
+
+    def __init__(self) -> None:
+        self.callbacks: list[Any] = []
+
+    def register(self, _name: str, function: Any) -> None:
+        self.callbacks.append(function)
+
+    def unregister(self, _name: str, function: Any) -> None:
+        self.callbacks.remove(function)
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Events, list[dict[str, Any]]]]:
+    """The events of a shell, and the payloads that it is asked to show, one after the other."""
+    pytest.importorskip("anywidget", reason="pip install 'mixnet[widgets]'")
+    events, shown = Events(), []
+
+    def show(data: dict[str, str], **_: object) -> None:
+        packed = re.search(
+            r'<script type="application/x-mixnet">([^<]+)</script>', data["text/html"]
+        )
+        assert packed
+        shown.append(page.unpack(packed[1])["payload"])
+
+    monkeypatch.setattr(live, "notebook_shell", lambda: SimpleNamespace(events=events))
+    monkeypatch.delenv("VSCODE_PID", raising=False)
+    monkeypatch.setattr("IPython.display.display", show)
+    monkeypatch.setattr("IPython.display.update_display", show)
+    yield events, shown
+
+
+def test_a_notebook_shows_the_other_panes_before_it_compiles(notebook: Any) -> None:
+    events, shown = notebook
+    net = TwoLayers()
+    net.initialize()
+    view = Look(net, mx.nd.ones((4, 3)))
+    view._ipython_display_()
+    first, last = shown
+    assert first["pieces"] == [] and "being compiled" in first["missing"]["runs"]
+    assert last["pieces"] and "runs" not in last["missing"]
+    assert last["graph"] == first["graph"] and last["numbers"] == first["numbers"]
+    assert view.widget.payload == view.payload
+    for each in list(events.callbacks):
+        each()
+    assert events.callbacks == [] and len(shown) == 2, "nothing is compiled again"
+
+
+def test_a_look_of_a_notebook_is_complete_for_who_asks_and_after_its_cell(notebook: Any) -> None:
+    events, _ = notebook
+    net = TwoLayers()
+    net.initialize()
+    assert Look(net, mx.nd.ones((4, 3))).payload["pieces"]
+    view = Look(net, mx.nd.ones((4, 3)))
+    assert view._payload["pieces"] == []
+    for each in list(events.callbacks):
+        each()
+    assert view._payload["pieces"] and view._later is None
+
+
+def test_who_interrupts_the_compiler_has_the_other_panes(
+    notebook: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, shown = notebook
+    net = TwoLayers()
+    net.initialize()
+    view = Look(net, mx.nd.ones((4, 3)))
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mixnet.widgets.look.view._pieces", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        view._ipython_display_()
+    assert shown[-1]["missing"]["runs"] == "Not compiled: KeyboardInterrupt"
+    assert view.payload["pieces"] == []

@@ -97,6 +97,11 @@ def keys(payload: dict[str, Any]) -> set[str]:
     return set(payload)
 
 
+def test_stages_of_the_table_are_counted_from_1(view: HybridizeStepper) -> None:
+    numbers = [row[0].rpartition(".")[2] for row in view.table()[1]]
+    assert numbers[:3] == ["1", "2", "3"]
+
+
 def test_passes_have_words() -> None:
     from mixnet.passes.pipeline import PASSES
 

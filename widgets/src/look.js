@@ -82,7 +82,7 @@ export default view("Look", (ctx) => {
     if (parts.graph && JSON.stringify(before) === JSON.stringify(graph.names)) {
       parts.graph.renew(graph); // the same network with other numbers
       if (engine) parts.engine?.renew(tasks);
-      return;
+      return panes();
     }
     for (const each of Object.values(parts)) each.close();
     parts = {};
@@ -106,6 +106,11 @@ export default view("Look", (ctx) => {
         if (JSON.stringify(after.selected) !== JSON.stringify(before.selected)) choose({ node: after.selected ? x.tasks[after.selected[1]] : null });
       });
     }
+    panes();
+    slider.max = Math.max(x.steps.length - 1, 0);
+  }
+  // What is not there yet may come with another payload.
+  function panes() {
     const { missing } = ctx.payload;
     notes.replaceChildren(...noted(ctx.payload).flatMap(([panes, text]) => [panes.length ? h("b", null, `${panes.map((name) => PANES[name].split(":")[0]).join(", ")}: `) : "", text, " "]));
     notes.hidden = !notes.textContent;
@@ -119,7 +124,6 @@ export default view("Look", (ctx) => {
     sourceRows = ctx.payload.source.flatMap(({ file, lines: text }, n) => [{ kind: "file", text: file }, ...dedented(text).map(([line, words]) => ({ kind: "source", file: n, line, text: words }))]);
     if (!sourceRows.length) sourceRows = [{ kind: "note", text: "No source lines are known." }];
     runRows = ctx.payload.pieces.map((group) => ({ kind: "group", group, names: group.rows.map((row) => label(x, row)) }));
-    slider.max = Math.max(x.steps.length - 1, 0);
   }
   // Names of operations as the program has them.
   const called = (name) => ctx.payload.labels[name] ?? name;

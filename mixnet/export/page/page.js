@@ -243,7 +243,9 @@ function showScores(output) {
     const row = make("li", i === order[0] ? "first" : ""), bar = make("span", "bar"), fill = make("i");
     fill.style.width = `${100 * all[i]}%`;
     bar.append(fill);
-    row.append(make("span", "name", page.labels[i]), bar, make("span", "number", `${(100 * all[i]).toFixed(1)}%`));
+    const name = make("span", "name", page.labels[i]);
+    name.title = page.labels[i]; // a long one is cut
+    row.append(name, bar, make("span", "number", `${(100 * all[i]).toFixed(1)}%`));
     return row;
   }));
 }

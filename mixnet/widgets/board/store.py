@@ -148,7 +148,8 @@ class Store:
             self._series[name].add(step, value)
             if not math.isfinite(value) and self.bad is None:
                 self.bad = {"name": name, "step": step}
-                self._events.append({"step": step, "kind": "nan", "text": f"{name} is {value}"})
+                text = "NaN" if math.isnan(value) else "infinite"
+                self._events.append({"step": step, "kind": "nan", "text": f"{name} is {text}"})
 
     def to_dict(self, wait: bool) -> dict[str, Any]:
         """Plain data: the columns of the payload. With ``wait`` pending arrays are run for it."""

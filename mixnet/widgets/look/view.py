@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from mixnet.base import MXNetError
 from mixnet.gluon.block import HybridBlock
 from mixnet.units import count_text, how_many, size_text, time_text
+from mixnet.widgets import live
 from mixnet.widgets.failure import error_line
 from mixnet.widgets.graph.attributes import program_names
 from mixnet.widgets.graph.payload import Reader, payload_of
@@ -47,7 +48,8 @@ class Look(View):
         loss: for a block, called on its output and the last input; by default, if there is a
             label, ``SoftmaxCrossEntropyLoss``.
         run: run it, operator by operator as tasks of the engine, for times and numbers.
-        compile: compile it, for what runs; that takes seconds for a large network.
+        compile: compile it, for what runs; that takes seconds for a large network. In a notebook,
+            the other panes are shown first.
         title: shown; by default the target's name.
         named: for a symbol or file, arrays or shapes by name; for a function, its keyword arguments.
 
@@ -85,10 +87,38 @@ class Look(View):
         **named: Any,
     ):
         subject = subject_of(target, inputs, train, loss, named, sys._getframe())
-        payload = payload_of_subject(subject, title, target, run, compile)
+        later = compile and live.available() and live.finds_its_place()
+        payload = payload_of_subject(subject, title, target, run, compile and not later)
+        if later:
+            payload["missing"]["runs"] = "It is being compiled; this pane appears when it is ready."
         at = _peak(payload["memory"])
         first = {} if at is not None else {"sight": sight(GRAPH_SIGHT)}
         super().__init__({**first, **payload}, {"at": at, "node": self._row_at(payload, at)})
+        if later:
+            self._later = lambda: with_pieces(self._payload, subject)
+            live.after_cell(self._complete)  # it does not keep the network for longer
+
+    def _complete(self) -> None:
+        later, self._later = self._later, None
+        if later is None:
+            return
+        payload = self._payload
+        try:
+            payload = later()
+        except BaseException as error:
+            reason = {"runs": f"Not compiled: {error_line(error)}"}
+            payload = {**payload, "missing": {**payload["missing"], **reason}}
+            raise
+        finally:
+            self.payload = payload
+
+    def _ipython_display_(self) -> None:
+        later, self._later = self._later, None  # what is known now is shown first
+        super()._ipython_display_()
+        self._later = later
+        self._complete()
+
+    _later: Callable[[], dict[str, Any]] | None = None  # compiles, and returns the whole payload
 
     @staticmethod
     def _row_at(payload: dict[str, Any], at: int | None) -> int | None:
@@ -200,21 +230,28 @@ def payload_of_subject(
         memory["why"] = answers(in_program(memory, labels))
     if ran is not None:
         ran.timeline["why"] = answers(engine_in_program(ran.timeline, labels))
-    pieces, lowered = _pieces(subject, missing) if compile else ([], {})
-    return {
+    payload = {
         "graph": {**payload_of(picture), "live": False},
         "source": files,
         "places": places,
         "labels": labels,
         "memory": memory,
-        "pieces": pieces,
-        "lowered": lowered,
+        "pieces": [],
+        "lowered": {},
         "traces": traces_of(target.trace_keys()) if isinstance(target, HybridBlock) else [],
         "engine": None if ran is None else ran.timeline,
         "numbers": None if ran is None else ran.numbers,
         "notes": subject.notes,
         "missing": missing,
     }
+    return with_pieces(payload, subject) if compile else payload
+
+
+def with_pieces(payload: dict[str, Any], subject: Subject) -> dict[str, Any]:
+    """The payload with what the compiler makes of the subject."""
+    missing = {pane: why for pane, why in payload["missing"].items() if pane != "runs"}
+    pieces, lowered = _pieces(subject, missing)
+    return {**payload, "pieces": pieces, "lowered": lowered, "missing": missing}
 
 
 def _ran(subject: Subject, missing: dict[str, str]) -> Run | None:

@@ -173,7 +173,7 @@ def calibrate(run: dict[str, Any]) -> tuple[dict[str, Any], str]:
     model["calibrated"], model["checked"] = [first["n"], n], checked
     model["error"] = max((abs(each["error"]) for each in checked), default=None)
     model["r2"], model["label"], model["origin"] = None, run["label"], run["origin"]
-    note = f"calibrated on {first['n']} and {n} of {run['label']} ({run['origin']}), "
+    note = f"calibrated on {first['n']} and {n} devices of {run['label']} ({run['origin']}), "
     if not checked:
         return model, f"{note}not checked: measure a third device count"
     errors = ", ".join(f"{each['n']}: {signed_share(each['error'])}" for each in checked)

@@ -68,7 +68,7 @@ def panel(
     def place(n: float, level: float) -> tuple[float, float]:
         return x + (n - 1) / max(most - 1, 1) * (width - 16) + 8, floor - level / top * height
 
-    svg.text(x, y - 8, "samples a second" if not efficiency else "efficiency", "f-dim", 11)
+    svg.text(x, y - 8, "samples per second" if not efficiency else "efficiency", "f-dim", 11)
     svg.rect(x, y, width, height, "f-bg s-line")
     for level in ticks(0, top, 6):
         text = share_text(round(level, 2)) if efficiency else _level_text(level)
