@@ -40,6 +40,13 @@ def reading_order(pages: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys([first, *(name for name in listed if name in pages), *sorted(pages)]))
 
 
+def with_pages(text: str) -> str:
+    """A page whose links to notebooks of the checkout point to their pages."""
+    return text.replace("](../notebooks)", "](notebooks/index.md)").replace(
+        "](../notebooks/", "](notebooks/"
+    )
+
+
 def bring(source: Path, target: Path) -> list[str]:
     """Copy what is new and remove what is gone; returns the names of the pages."""
     target.mkdir(exist_ok=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from sphinx.application import Sphinx
+
 import mixnet
 
 HERE = Path(__file__).parent
@@ -40,7 +42,13 @@ html_show_sourcelink = False
 html_theme_options = {"source_repository": "", "navigation_with_keys": True}
 
 
-def setup(app: object) -> None:
+def _link_to_pages(app: Sphinx, name: str, source: list[str]) -> None:
+    """In the checkout, pages link to the notebooks themselves."""
+    source[0] = bring_notebooks.with_pages(source[0])
+
+
+def setup(app: Sphinx) -> None:
     """What is built from the code, before the pages are read."""
+    app.connect("source-read", _link_to_pages)
     bring_notebooks.bring(HERE.parent / "notebooks", HERE / "notebooks")
     build_api.write(HERE / "reference" / "api")

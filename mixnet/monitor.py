@@ -52,7 +52,11 @@ class Monitor:
             self.queue.append((self.step, py_str(name), self.stat_func(array)))
 
     def install(self, exe: Any) -> None:
-        """Look at an executor too."""
+        """Look at an executor too.
+
+        Args:
+            exe: an executor.
+        """
         exe.set_monitor_callback(self.stat_helper, self.monitor_all)
         self.exes.append(exe)
 

@@ -207,6 +207,9 @@ class MXRecordIO:
     def write(self, buf: bytes) -> None:
         """Append a record.
 
+        Args:
+            buf: its bytes, less than 512 MiB.
+
         Raises:
             AssertionError: the file is open for reading.
             ShapeError: the record has 512 MiB or more.
@@ -311,6 +314,9 @@ class MXIndexedRecordIO(MXRecordIO):
     def seek(self, idx: object) -> None:
         """Go to the record with a key.
 
+        Args:
+            idx: the key, of the type ``key_type``.
+
         Raises:
             AssertionError: the file is open for writing.
             KeyError: there is no such key.
@@ -343,6 +349,9 @@ class MXIndexedRecordIO(MXRecordIO):
     def read_idx(self, idx: object) -> bytes:
         """The record with a key.
 
+        Args:
+            idx: the key, of the type ``key_type``.
+
         Raises:
             KeyError: there is no such key.
             FileFormatError: there is no record at that offset.
@@ -354,7 +363,12 @@ class MXIndexedRecordIO(MXRecordIO):
         return record
 
     def write_idx(self, idx: object, buf: bytes) -> None:
-        """Append a record under a key."""
+        """Append a record under a key.
+
+        Args:
+            idx: the key, of the type ``key_type``.
+            buf: the bytes of the record.
+        """
         key = self.key_type(idx)
         offset = self.tell()
         self.write(buf)

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 
 _SECTION = re.compile(
-    r"^(Args|Attributes|Ranges|Raises|Returns|Yields|Source|Example|Examples|Note|Notes):\s*(.*)$"
+    r"^(Args|Attributes|Raises|Returns|Yields|Source|Example|Examples|Note|Notes):\s*(.*)$"
 )
-_LISTS = {"Args": "Arguments", "Attributes": "Attributes", "Ranges": "Ranges", "Raises": "Raises"}
+_LISTS = {"Args": "Arguments", "Attributes": "Attributes", "Raises": "Raises"}
 _ITEM = re.compile(r"^(\S[^:]*?): (.*)$")
 _CODE = re.compile(r"``(.+?)``|:\w+:`~?([^`]+)`|`([^`]+)`")
 

@@ -264,7 +264,11 @@ class Trainer:
         return rate
 
     def set_learning_rate(self, lr: float) -> None:
-        """Change the learning rate; this does not recompile anything."""
+        """Change the learning rate; this does not recompile anything.
+
+        Args:
+            lr: the new rate.
+        """
         self.optimizer.set_learning_rate(lr)
 
     def step(self, batch_size: int, ignore_stale_grad: bool = False) -> None:
@@ -458,7 +462,11 @@ class Trainer:
     # ---- states ---------------------------------------------------------------------------------
 
     def save_states(self, fname: str) -> None:
-        """Save the optimizer with its states to a file, in MXNet's format."""
+        """Save the optimizer with its states to a file, in MXNet's format.
+
+        Args:
+            fname: path of the file.
+        """
         self._prepare()
         if self._update_on_kvstore:
             if self._params_to_init:
@@ -473,6 +481,9 @@ class Trainer:
         """Load the optimizer with its states from a file written by ``save_states``, here or in MXNet.
 
         The optimizer of the file replaces this one.
+
+        Args:
+            fname: path of the file.
 
         Raises:
             MissingFileError: there is no such file.

@@ -19,7 +19,7 @@ from mixnet.ops.schema.attributes import (
     Dynamic,
     attribute,
     missing,
-    with_ranges,
+    with_attributes,
 )
 
 # Keyword-only parameters that the runtime fills in; they are no attributes. A ``key`` that is
@@ -73,7 +73,7 @@ class Parametrized(Operator):
         self._check = check
         self._bound: dict[Any, Statics] = {}
         self._read_signature()
-        self.__doc__ = with_ranges(inspect.getdoc(function) or "", self.attributes.values())
+        self.__doc__ = with_attributes(inspect.getdoc(function) or "", self.attributes.values())
 
     def _read_signature(self) -> None:
         hints = typing.get_type_hints(self.function, include_extras=True)

@@ -85,12 +85,34 @@ def test_what_would_be_fetched_is_found(html: str, bad: bool) -> None:
     assert bool(fetches(html)) == bad
 
 
-@pytest.mark.parametrize(
-    "name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "widgets/README.md"]
-)
-def test_links_outside_of_the_site_point_to_files(name: str) -> None:
-    links = _LINK.findall((ROOT / name).read_text())
-    assert [link for link in links if not (ROOT / name).parent.joinpath(link).exists()] == []
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "widgets" / "README.md",
+    *(page for page in (ROOT / "docs").glob("*.md")),
+    *(
+        page
+        for folder in ("concepts", "howto", "decisions", "examples")
+        for page in (ROOT / "docs" / folder).glob("*.md")
+    ),
+]
+MADE = ["reference/api/index.md"]  # by the build of the site
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_point_to_files_of_the_checkout(page: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    links = [link for link in _LINK.findall(text) if link not in MADE]
+    assert [link for link in links if not page.parent.joinpath(link).exists()] == []
+
+
+def test_links_to_notebooks_become_links_to_their_pages() -> None:
+    pytest.importorskip("nbformat", reason="pip install '.[lab]'")
+    from bring_notebooks import with_pages
+
+    text = "[all](../notebooks), [one](../notebooks/00_tour.ipynb)"
+    assert with_pages(text) == "[all](notebooks/index.md), [one](notebooks/00_tour.ipynb)"
 
 
 def test_views_that_pages_ask_for_are_there() -> None:

@@ -29,8 +29,8 @@ def test_the_guide_covers_a_notebook(path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.syspath_prepend(str(ROOT / "notebooks"))
     titles = importlib.import_module("grade").titles(nbformat.read(path, 4))
     plan, _, lessons = GUIDE.partition("## Each notebook")
-    assert f"(notebooks/{path.name})" in plan, "no week for it"
-    assert f"(notebooks/{path.name})" in lessons, "no goals for it"
+    assert f"(../notebooks/{path.name})" in plan, "no week for it"
+    assert f"(../notebooks/{path.name})" in lessons, "no goals for it"
     assert f"*Exercises:* {'; '.join(titles.values())}\n" in lessons
 
 
@@ -64,7 +64,7 @@ def test_lessons_and_pages_that_the_gallery_names_use_the_view() -> None:
     for section in re.split(r"^## ", GALLERY, flags=re.MULTILINE)[1:]:
         call = re.match(r"[\w.]+", section)
         assert call is not None
-        lessons = re.findall(r"\(notebooks/(\w+\.ipynb)\)", section)
+        lessons = re.findall(r"\(\.\./notebooks/(\w+\.ipynb)\)", section)
         shown = set(re.findall(r"pictures/views/(\w+)\.svg", section))
         pages = re.findall(r"\(concepts/([\w-]+\.md)\)", section.partition("Live in")[2])
         assert lessons or pages, call[0]

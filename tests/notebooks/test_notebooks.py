@@ -82,7 +82,7 @@ def test_the_tour_the_guide_and_the_lessons_agree_on_the_order_of_reading() -> N
     order = [names[0], *listed]
     assert sorted(order) == names
     guide = (FOLDER.parent / "docs" / "teach.md").read_text(encoding="utf-8")
-    assert re.findall(r"^### \[.+\]\(notebooks/(\w+\.ipynb)\)$", guide, re.M) == order
+    assert re.findall(r"^### \[.+\]\(\.\./notebooks/(\w+\.ipynb)\)$", guide, re.M) == order
     for name, after in itertools.pairwise(order[1:]):
         last = load(FOLDER / name).cells[-1].source
         assert f"**Next:** [{after}]({after})" in last, name

@@ -77,7 +77,12 @@ class Dataset:
         )
 
     def transform_first(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
-        """A dataset with ``fn`` applied to the first element of each sample."""
+        """A dataset with ``fn`` applied to the first element of each sample.
+
+        Args:
+            fn: takes the first element and returns another.
+            lazy: whether to call it each time that a sample is read, or now for all samples.
+        """
         return self.transform(_TransformFirstClosure(fn), lazy)
 
 

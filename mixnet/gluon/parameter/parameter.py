@@ -595,6 +595,9 @@ class Parameter:
 
         Inside ``autograd.record()`` the gradient reaches what the value was computed from.
 
+        Args:
+            data: the value, in the shape of the parameter; it is cast to the parameter's dtype.
+
         Raises:
             CheckError: the shape differs, or it was not initialized.
             GradientError: it has a gradient of its own, and ``autograd.record()`` is on.

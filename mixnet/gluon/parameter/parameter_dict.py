@@ -193,7 +193,12 @@ class ParameterDict:
         return list(dict.fromkeys(each for one in self.values() for each in one.list_ctx()))
 
     def setattr(self, name: str, value: NDArray | np.ndarray) -> None:
-        """Set an attribute of all parameters, such as ``grad_req``."""
+        """Set an attribute of all parameters, such as ``grad_req``.
+
+        Args:
+            name: of the attribute.
+            value: the same for all.
+        """
         for each in self.values():
             setattr(each, name, value)
 

@@ -49,7 +49,11 @@ class RecurrentCell(Block):
                 cell.reset()
 
     def state_info(self, batch_size: int = 0) -> Any:
-        """Shape and layout of each state."""
+        """Shape and layout of each state.
+
+        Args:
+            batch_size: the number of samples; 0 leaves it open.
+        """
         raise NotDefinedError(
             f"{type(self).__name__} does not define state_info(self, batch_size=0): a list with a "
             f"dict {{'shape': (batch_size, ...), '__layout__': 'NC'}} for each state."

@@ -47,7 +47,6 @@ def pooling(
 
     Args:
         data: ``(batch, channels, *extents)``, one to three spatial axes.
-
         p_value: 1, 2 or 3 for "lp": the root of the sum of powers, signs kept.
 
     Returns:

@@ -169,6 +169,17 @@ class Attribute:
         """The values of its kind that it takes, in words; empty if it takes all."""
         return in_short(self.limits) if self.limits else str(self.axis or "")
 
+    @property
+    def in_help(self) -> str:
+        """Its type, range and default, for docstrings."""
+        kind = {"a shape": "a tuple of whole numbers", "hashable": "any value that has a hash"}
+        text = kind.get(self.kind, self.kind)
+        if self.default is not None and self.optional:
+            text += " or None"
+        if self.range:
+            text += f", {self.range}"
+        return f"{text}; {'required' if self.required else f'{self.default!r} by default'}"
+
     def _out_of_range(self, value: object, operator: str, size: str = "") -> AttributeValueError:
         expected = in_words(self.kind + size, self.limits) + (", or None" if self.optional else "")
         default = (
@@ -369,13 +380,13 @@ def missing(operator: str, name: str, signature: str) -> AttributeTypeError:
     )
 
 
-def with_ranges(text: str, attributes: Iterable[Attribute]) -> str:
-    """A docstring with the ranges of the attributes, behind what they are."""
-    ranges = [f"    {each.name}: {each.range}." for each in attributes if each.range]
-    if not ranges:
+def with_attributes(text: str, attributes: Iterable[Attribute]) -> str:
+    """A docstring with the type, range and default of each attribute, behind its arguments."""
+    listed = [f"    {each.name}: {each.in_help}." for each in attributes]
+    if not listed:
         return text
     lines = text.splitlines()
     behind = ("Returns:", "Raises:", "Source:", "Example")
     at = next((i for i, line in enumerate(lines) if line.startswith(behind)), len(lines))
     before = lines[:at] if at < len(lines) else [*lines, ""]
-    return "\n".join([*before, "Ranges:", *ranges, "", *lines[at:]]).rstrip()
+    return "\n".join([*before, "Attributes:", *listed, "", *lines[at:]]).rstrip()

@@ -1,4 +1,4 @@
-"""Ranges of attributes: declared with the operator, checked where attributes are bound, told in help."""
+"""Ranges of attributes: declared with the operator, checked where attributes are bound, shown by help."""
 
 from __future__ import annotations
 
@@ -173,15 +173,25 @@ def test_an_operator_of_your_own_has_ranges() -> None:
     with pytest.raises(AttributeValueError, match=r"window=0 is out of range"):
         nd.blur_for_ranges(X, window=0)
     lines = op.__doc__.splitlines()
-    at = lines.index("Ranges:")
-    assert lines[at + 1 : at + 3] == ["    strength: from 0 to 1.", "    window: 1 or more."]
+    at = lines.index("Attributes:")
+    described = [line.partition(";")[0] for line in lines[at + 1 : at + 3]]
+    assert described == [
+        "    strength: a number, from 0 to 1",
+        "    window: a whole number, 1 or more",
+    ]
     assert lines.index("Returns:") > at
 
 
-def test_help_tells_ranges() -> None:
-    assert "Ranges:\n    p: from 0 to 1.\n    axes: an axis of the array.\n" in nd.Dropout.__doc__
-    assert "num_hidden: 1 or more." in sym.FullyConnected.__doc__
-    assert "kernel: 1 to 3 numbers, each 1 or more." in npx.convolution.__doc__
+def test_help_tells_types_ranges_and_defaults() -> None:
+    text = "Attributes:\n    p: a number, from 0 to 1; 0.5 by default.\n    mode: "
+    assert text in nd.Dropout.__doc__
+    assert "num_hidden: a whole number, 1 or more; required." in sym.FullyConnected.__doc__
+    kernel = "kernel: a tuple of whole numbers, 1 to 3 numbers, each 1 or more; required."
+    assert kernel in npx.convolution.__doc__
+    assert "pool_type: one of 'avg', 'lp', 'max', 'sum'; 'max' by default." in nd.Pooling.__doc__
+    assert (
+        "axis: a tuple of whole numbers, an axis of the array; None by default." in nd.sum.__doc__
+    )
 
 
 def test_a_layer_of_your_own_checks_its_arguments() -> None:
