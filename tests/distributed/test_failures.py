@@ -53,7 +53,7 @@ def test_workers_that_end_earlier() -> None:
 def test_ctrl_c_in_a_push_leaves_all_workers_with_the_same_values() -> None:
     job = launch(2, "program_interrupted.py")
     assert job.returncode == 0, job.stdout + job.stderr
-    assert job.stdout.count("lines") == 10 and job.stdout.count("] done") == 2
+    assert job.stdout.count("lines") == 8 and job.stdout.count("] done") == 2
 
 
 def wait_for_connection(process: subprocess.Popen, port: int, seconds: float = 60) -> None:
