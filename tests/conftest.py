@@ -197,7 +197,7 @@ def pytest_collection(session: pytest.Session) -> Iterator[object]:
     """Collecting makes millions of objects, none of them garbage: Python's collector looks for none.
 
     Later it leaves out what the modules and the tests are made of, as it would go through all of it in
-    every ``gc.collect()`` of a test, and seldom starts by itself: with Python's thresholds it took an eighth
+    every ``gc.collect()`` of a test, and seldom starts by itself: with Python's thresholds it took a tenth
     of the tests' processor time, nearly all of it to go through what JAX keeps of its traces.
     """
     gc.disable()

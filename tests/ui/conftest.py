@@ -15,7 +15,7 @@ import threading
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,11 @@ class Server:
 
     url: str
     folder: Path
+
+    @property
+    def is_lab(self) -> bool:
+        """Whether it is JupyterLab's, not that of Notebook 7."""
+        return "lab" in self.folder.parent.name
 
 
 LIMIT = 300.0  # seconds that a test may wait for its page
@@ -238,8 +243,10 @@ class Watched:
         """Findings of axe-core below an element."""
         if not AXE.is_file():
             pytest.skip("needs axe-core: (cd widgets && npm ci)")
-        self.page.evaluate(AXE.read_text())
-        result = within(self.page, "(s) => axe.run(s)", selector)
+        if not self.page.evaluate("Boolean(window.axe)"):
+            self.page.evaluate(AXE.read_text())
+        options = "{ resultTypes: ['violations'], selectors: false }"  # what is read below
+        result = within(self.page, f"(s) => axe.run(s, {options})", selector)
         return [
             f"{each['id']}: {each['help']} ({node['html'][:200]})"
             for each in result["violations"]
@@ -395,32 +402,47 @@ def leave(page: Any) -> None:
     within(page, LEAVE)
 
 
+def borrowed(pages: dict[str, Watched], context: Any, name: str, script: str = "") -> Watched:
+    """The page of this name, in front, in its usual size; a new one runs a script before all others."""
+    if name in pages and not pages[name].answers():
+        pages.pop(name).page.close()
+    if name not in pages:
+        pages[name] = watch(context.new_page())
+        pages[name].page.add_init_script(script)
+    page = pages[name].page
+    page.bring_to_front()  # a page behind another one draws once a second
+    page.set_viewport_size(VIEWPORT)
+    page.emulate_media(color_scheme="null")
+    return pages[name]
+
+
+def returned(lent: Watched) -> None:
+    """JupyterLab stays loaded, without notebooks; any other page is left."""
+    lent.page.set_default_timeout(TIMEOUT)
+    if in_lab(lent.page):
+        leave(lent.page)
+    else:
+        lent.page.goto("about:blank")
+    lent.outside.clear()
+    lent.errors.clear()
+
+
 def lend(
-    pages: dict[str, Watched], context: Any, request: pytest.FixtureRequest, script: str
+    pages: dict[str, Watched],
+    context: Any,
+    request: pytest.FixtureRequest,
+    name: str,
+    script: str = "",
 ) -> Iterator[Watched]:
     """A page as if it were new. When its test fails, a picture is kept and the page is replaced."""
-    if script in pages and not pages[script].answers():
-        pages.pop(script).page.close()
-    if script not in pages:
-        pages[script] = watch(context.new_page())
-        pages[script].page.add_init_script(script)
-    lent = pages[script]
-    lent.page.bring_to_front()  # a page behind another one draws once a second
-    lent.page.set_viewport_size(VIEWPORT)
-    lent.page.emulate_media(color_scheme="null")
+    lent = borrowed(pages, context, name, script)
     failures = request.session.testsfailed
     yield lent
     if request.session.testsfailed > failures:
         lent.failed(request.node.name)
-        pages.pop(script).page.close()
+        pages.pop(name).page.close()
     else:
-        lent.page.set_default_timeout(TIMEOUT)
-        if in_lab(lent.page):
-            leave(lent.page)
-        else:
-            lent.page.goto("about:blank")
-        lent.outside.clear()
-        lent.errors.clear()
+        returned(lent)
 
 
 @pytest.fixture
@@ -428,7 +450,15 @@ def watched(
     context: Any, pages: dict[str, Watched], request: pytest.FixtureRequest
 ) -> Iterator[Watched]:
     """A page that reaches this machine alone."""
-    yield from lend(pages, context, request, "")
+    yield from lend(pages, context, request, "watched")
+
+
+@pytest.fixture
+def beside(
+    context: Any, pages: dict[str, Watched], request: pytest.FixtureRequest
+) -> Iterator[Watched]:
+    """Another one, so that ``watched`` need not leave JupyterLab, which takes long to load again."""
+    yield from lend(pages, context, request, "beside")
 
 
 @pytest.fixture
@@ -436,7 +466,23 @@ def noting(
     context: Any, pages: dict[str, Watched], request: pytest.FixtureRequest
 ) -> Iterator[Watched]:
     """The same; its canvases note the texts that they draw, which :func:`unreadable` reads."""
-    yield from lend(pages, context, request, NOTE_TEXTS)
+    yield from lend(pages, context, request, "noting", NOTE_TEXTS)
+
+
+@pytest.fixture(scope="session")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The page of an example, which is computed and written once, for all tests that only read it."""
+    from tests.widgets.examples import EXAMPLES
+
+    folder = tmp_path_factory.mktemp("examples")
+
+    def of(name: str) -> Path:
+        path = folder / f"{name}.html"
+        if not path.exists():
+            EXAMPLES[name]().to_html(path)
+        return path
+
+    return of
 
 
 @pytest.fixture(scope="session")

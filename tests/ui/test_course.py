@@ -16,7 +16,7 @@ import pytest
 from mixnet.widgets import live
 from tests.ui.conftest import ROOT, Server, Watched, leave, settle
 from tests.ui.notebooks import command, open_in, restart
-from tests.ui.reading import FIND
+from tests.ui.reading import FIND, NOTE_TEXTS
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 EVERY = bool(os.environ.get("MIXNET_TEST_COURSE"))
@@ -67,24 +67,26 @@ def reads(page: Any, path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", OPENED, ids=lambda path: path.stem)
-def test_it_opens_as_it_is_stored(lab: Server, noting: Watched, course: str, path: Path) -> None:
-    opens(lab, noting, course, path)
+def test_it_opens_as_it_is_stored(lab: Server, watched: Watched, course: str, path: Path) -> None:
+    opens(lab, watched, course, path)
 
 
 def opens(lab: Server, watched: Watched, course: str, path: Path) -> None:
     """A notebook is opened, with all of its figures."""
     watched.page.set_viewport_size(TALL)
     open_in(watched.page, lab, f"{course}/{path.name}")
+    if not watched.page.evaluate("Boolean(window.textsOf)"):
+        watched.page.evaluate(f"() => {{ {NOTE_TEXTS} }}")
     reads(watched.page, path)
     assert watched.errors == []
 
 
 @pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)
 def test_it_opens_runs_is_saved_and_opened_again(
-    lab: Server, noting: Watched, course: str, path: Path
+    lab: Server, watched: Watched, course: str, path: Path
 ) -> None:
-    page, name = noting.page, f"{course}/{path.name}"
-    opens(lab, noting, course, path)
+    page, name = watched.page, f"{course}/{path.name}"
+    opens(lab, watched, course, path)
     page.set_default_timeout(MINUTES * 60_000)
     command(page, "notebook:clear-all-cell-outputs")
     command(page, "notebook:run-all-cells", seconds=SECONDS)
@@ -101,13 +103,13 @@ def test_it_opens_runs_is_saved_and_opened_again(
     outputs = [each for cell in saved.cells for each in cell.get("outputs", [])]
     assert not [each for each in outputs if each.output_type == "error"]
     assert not [each for each in outputs if live.MIME in each.get("data", {})]
-    assert noting.errors == []
+    assert watched.errors == []
     if EVERY:
         restart(page)
         page.goto("about:blank")
     else:
         leave(page)
-        noting.errors.clear()  # its kernel ended before it had answered all views
+        watched.errors.clear()  # its kernel ended before it had answered all views
     open_in(page, lab, name)
     reads(page, lab.folder / name)
-    assert noting.errors == []
+    assert watched.errors == []

@@ -4,6 +4,7 @@ keeps it when the view changes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,10 +61,9 @@ def reach(page: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(WALKS))
-def test_by_keys_alone(watched: Watched, tmp_path: Path, name: str) -> None:
-    EXAMPLES[name]().to_html(tmp_path / "a.html")
+def test_by_keys_alone(watched: Watched, example: Callable[[str], Path], name: str) -> None:
     page = watched.page
-    page.goto((tmp_path / "a.html").as_uri())
+    page.goto(example(name).as_uri())
     view = shown(page)
     for target, keys, expected in WALKS[name]:
         reach(page, target)

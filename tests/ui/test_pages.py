@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -24,10 +25,9 @@ def test_every_view_has_steps() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_page(watched: Watched, tmp_path: Path, name: str) -> None:
-    EXAMPLES[name]().to_html(tmp_path / "a.html")
+def test_page(watched: Watched, example: Callable[[str], Path], name: str) -> None:
     page = watched.page
-    page.goto((tmp_path / "a.html").as_uri())
+    page.goto(example(name).as_uri())
     view = shown(page)
     STEPS[name](page, view)
     page.emulate_media(color_scheme="dark")
@@ -37,10 +37,11 @@ def test_page(watched: Watched, tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_a_page_whose_scripts_are_taken_out(noting: Watched, tmp_path: Path, name: str) -> None:
+def test_a_page_whose_scripts_are_taken_out(
+    noting: Watched, example: Callable[[str], Path], tmp_path: Path, name: str
+) -> None:
     """Picture, table and answers, as in a notebook that is not trusted; all of it opened."""
-    EXAMPLES[name]().to_html(tmp_path / "a.html")
-    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    text = example(name).read_text(encoding="utf-8")
     (tmp_path / "a.html").write_text(re.sub(r"(?s)<script.*?</script>", "", text), encoding="utf-8")
     page = noting.page
     page.goto((tmp_path / "a.html").as_uri())
@@ -113,11 +114,10 @@ def test_a_notebook_as_a_page(watched: Watched, tmp_path: Path) -> None:
     assert watched.outside == [] and watched.errors == []
 
 
-def test_without_scripts_the_picture_stays(browser, tmp_path: Path) -> None:
-    EXAMPLES["array"]().to_html(tmp_path / "a.html")
+def test_without_scripts_the_picture_stays(browser, example: Callable[[str], Path]) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    page.goto((tmp_path / "a.html").as_uri())
+    page.goto(example("array").as_uri())
     assert page.locator("figure img").bounding_box()["height"] > 50
     assert page.locator("details summary").inner_text() == "Table"
     context.close()

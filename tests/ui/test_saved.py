@@ -8,8 +8,8 @@ import nbformat
 import pytest
 
 from mixnet.widgets import live
-from tests.ui.conftest import Server, Watched
-from tests.ui.notebooks import command, open_in, restart, run_all, write
+from tests.ui.conftest import Server, Watched, leave
+from tests.ui.notebooks import LEAKED, command, open_in, restart, run_all, write
 from tests.widgets.examples import EXAMPLES
 
 SHOW = "from tests.widgets.examples import EXAMPLES\nEXAMPLES[{name!r}]()"
@@ -18,6 +18,9 @@ NAMES = sorted(EXAMPLES)
 # Of each output: the width of its picture, or of the view in its place.
 WIDTHS = """() => [...document.querySelectorAll('.jp-OutputArea-output')].map((output) =>
   output.querySelector('.mx')?.clientWidth ?? output.querySelector('figure img')?.naturalWidth ?? 0)"""
+ALL_LEAKED = (
+    f"() => [...document.querySelectorAll('.jp-OutputArea .mx-static > div > .mx')].map({LEAKED})"
+)
 TALL = {"width": 1280, "height": 12_000}  # all outputs are in the page
 
 
@@ -44,24 +47,28 @@ def reopened(page: Any, server: Server, name: str) -> None:
     assert "Error displaying widget" not in page.locator("body").inner_text()
 
 
-@pytest.mark.parametrize("kind", ["notebook7", "lab"])  # the next tests need JupyterLab too
-def test_a_saved_notebook_shows_every_view(
-    kind: str, watched: Watched, request: pytest.FixtureRequest
-) -> None:
+@pytest.mark.parametrize("kind", ["notebook7", "lab"])
+def test_a_saved_notebook_shows_every_view(kind: str, request: pytest.FixtureRequest) -> None:
     server: Server = request.getfixturevalue(kind)
-    page = watched.page
+    page = request.getfixturevalue("watched" if kind == "lab" else "beside").page
     name = write(server, "saved", *(SHOW.format(name=each) for each in NAMES))
     page.set_viewport_size(TALL)
     open_in(page, server, name)
     run_all(page)
     live_views(page)
+    assert {
+        name: leaks for name, leaks in zip(NAMES, page.evaluate(ALL_LEAKED), strict=True) if leaks
+    } == {}
     save(page)
     stored = nbformat.read(server.folder / name, as_version=4)
     for cell in stored.cells:
         (output,) = cell.outputs
         assert live.MIME not in output.data and "<figure" in output.data["text/html"], cell.source
     restart(page)
-    page.goto("about:blank")
+    if kind == "lab":
+        leave(page)
+    else:
+        page.goto("about:blank")
     reopened(page, server, name)
 
     # As it is saved without the state of widgets, which is the default; and not trusted, being
@@ -70,8 +77,9 @@ def test_a_saved_notebook_shows_every_view(
     nbformat.write(stored, server.folder / name)
     reopened(page, server, name)
     assert page.locator(".jp-OutputArea .mx").count() == 0
-    run_all(page)
-    live_views(page)
+    if kind == "lab":  # the kernel and the cells know nothing of where they are shown
+        run_all(page)
+        live_views(page)
 
 
 RENEW = """

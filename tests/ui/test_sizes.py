@@ -6,6 +6,7 @@ With ``MIXNET_TEST_PICTURES=1``, pictures of all of them, light and dark, are st
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,18 +53,23 @@ def draw(page: Any, name: str) -> None:
 
 @pytest.mark.parametrize("answered", [False, True], ids=["as shown", "answered"])
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_all_text_can_be_read(noting: Watched, tmp_path: Path, name: str, answered: bool) -> None:
+def test_all_text_can_be_read(
+    noting: Watched, example: Callable[[str], Path], tmp_path: Path, name: str, answered: bool
+) -> None:
     if answered and name not in ANSWERED:
         pytest.skip("it has nothing to open")
-    view = EXAMPLES[name]()
     if answered:
+        path = tmp_path / "a.html"
+        view = EXAMPLES[name]()
         view.choose(**ANSWERED[name])
+        view.to_html(path)
         name = f"{name}-answered"
-    view.to_html(tmp_path / "a.html")
+    else:
+        path = example(name)
     page = noting.page
     actual = {}
     page.set_viewport_size({"width": WIDTHS[-1], "height": 900})
-    page.goto((tmp_path / "a.html").as_uri())
+    page.goto(path.as_uri())
     shown(page)
     for width in reversed(WIDTHS):  # shrinking refits
         page.set_viewport_size({"width": width, "height": 900})
