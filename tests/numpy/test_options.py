@@ -32,3 +32,10 @@ def test_functions_without_options(name: str) -> None:
     for options in ({"where": False}, {"order": "C"}, {"dtype": "float32"}):
         with pytest.raises(TypeError, match="has no option"):
             getattr(mx.np, name)(X, X, **options)
+
+
+def test_decompositions_of_nan_are_nan() -> None:
+    matrices = mx.np.array([[[1, np.nan], [3, 4]], [[2, 0], [0, 4]]])
+    first, second = mx.np.linalg.pinv(matrices).asnumpy()
+    assert np.isnan(first).all()  # as MXNet 1.9.1
+    assert second.tolist() == [[0.5, 0], [0, 0.25]]

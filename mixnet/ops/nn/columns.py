@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from mixnet.base import ShapeError
 from mixnet.ops.nn.convolution import check_reach, spatial
-from mixnet.ops.nn.convolve import Pads, padded_for_gradient
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Extents, Kernel, Steps
 
@@ -24,17 +25,21 @@ def _columns(
 ) -> Any:
     axes = len(kernel)
     steps, dilates = spatial("stride", stride, axes, 1), spatial("dilate", dilate, axes, 1)
-    pads: Pads = [(p, p) for p in spatial("pad", pad, axes, 0)]
-    data, pads = padded_for_gradient(data, range(2, 2 + axes), kernel, steps, pads, dilates)
-    patches = jax.lax.conv_general_dilated_patches(
-        data,
-        kernel,
-        steps,
-        pads,
-        rhs_dilation=dilates,
-        precision=jax.lax.Precision.HIGHEST,
-    )
-    return patches.reshape(*patches.shape[:2], -1)
+    pads = [(0, 0, 0)] * 2 + [(p, p, 0) for p in spatial("pad", pad, axes, 0)]
+    data = jax.lax.pad(data, jnp.zeros((), data.dtype), pads)
+    counts = [
+        (n - d * (k - 1) - 1) // s + 1
+        for n, k, s, d in zip(data.shape[2:], kernel, steps, dilates, strict=True)
+    ]
+    # Each tap is a slice: a convolution that picks elements would multiply infinity by 0.
+    taps = []
+    for tap in itertools.product(*map(range, kernel)):
+        first = [t * d for t, d in zip(tap, dilates, strict=True)]
+        end = [f + s * (n - 1) + 1 for f, s, n in zip(first, steps, counts, strict=True)]
+        taken = jax.lax.slice(data, (0, 0, *first), (*data.shape[:2], *end), (1, 1, *steps))
+        taps.append(taken.reshape(*data.shape[:2], 1, -1))
+    columns = jnp.concatenate(taps, 2)
+    return columns.reshape(data.shape[0], data.shape[1] * len(taps), columns.shape[-1])
 
 
 @op("im2col", floats=True, in_amp_lists=False)

@@ -262,3 +262,12 @@ def test_svm_output_of_more_axes() -> None:
     assert x.grad.reshape(-1).asnumpy().tolist() == [-1, 1, 1, -1, 1, 1, 1, -1, -1, 1, 1, 0]
     symbol = mx.sym.SVMOutput(mx.sym.Variable("x"), name="svm")
     assert symbol.infer_shape(x=(2, 3, 4))[0] == [(2, 3, 4), (2, 3)]
+
+
+def test_infinity_stays_in_its_place_in_columns() -> None:
+    image = np.arange(9.0).reshape(1, 1, 3, 3)
+    image[0, 0, 1, 1] = np.inf
+    columns = nd.im2col(nd.array(image), kernel=(2, 2))
+    assert columns[0, 0].asnumpy().tolist() == [0, 1, 3, np.inf]  # as MXNet 1.9.1
+    sums = nd.col2im(columns, kernel=(2, 2), output_size=(3, 3))
+    assert np.isinf(sums.asnumpy()).sum() == 1

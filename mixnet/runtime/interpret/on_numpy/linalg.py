@@ -32,6 +32,26 @@ def _forms(equation: Equation) -> tuple[list[Any], list[Any]]:
     return [aval.shape for aval in avals], [aval.dtype for aval in avals]
 
 
+def _or_nan(equation: Equation, function: Callable[[Any], list[Any]]) -> Run:
+    """The function of a stack of matrices; NaN for those that LAPACK gives up on, as XLA has it."""
+    shapes, dtypes = _forms(equation)
+
+    def one(matrix: np.ndarray) -> list[Any]:
+        try:
+            return function(matrix)
+        except np.linalg.LinAlgError:
+            return [np.nan] * len(shapes)
+
+    def run(x: Any) -> Any:
+        try:
+            results = function(x)
+        except np.linalg.LinAlgError:
+            results = _over(x, one, shapes, dtypes)
+        return results if len(results) > 1 else results[0]
+
+    return run
+
+
 @rule("cholesky")
 def _cholesky(equation: Equation, **_: object) -> Run:
     shapes, dtypes = _forms(equation)
@@ -70,14 +90,12 @@ def _eig(
         raise NoRuleError("eig")
     dtype = equation.outvars[0].aval.dtype
 
-    def run(x: Any) -> Any:
+    def run(x: Any) -> list[Any]:
         result = np.linalg.eig(x)
-        values = result.eigenvalues.astype(dtype, copy=False)
-        if not compute_right_eigenvectors:
-            return values
-        return [values, result.eigenvectors.astype(dtype, copy=False)]
+        both = [result.eigenvalues, result.eigenvectors]
+        return [each.astype(dtype, copy=False) for each in both[: 1 + compute_right_eigenvectors]]
 
-    return run
+    return _or_nan(equation, run)
 
 
 @rule("svd")
@@ -91,13 +109,13 @@ def _svd(
     if subset_by_index is not None:
         raise NoRuleError("svd")
     if not compute_uv:
-        return lambda x: np.linalg.svd(x, compute_uv=False)
+        return _or_nan(equation, lambda x: [np.linalg.svd(x, compute_uv=False)])
 
-    def run(x: Any) -> Any:
+    def run(x: Any) -> list[Any]:
         result = np.linalg.svd(x, full_matrices)
         return [result.S, result.U, result.Vh]
 
-    return run
+    return _or_nan(equation, run)
 
 
 @rule("qr")
