@@ -39,3 +39,12 @@ def test_decompositions_of_nan_are_nan() -> None:
     first, second = mx.np.linalg.pinv(matrices).asnumpy()
     assert np.isnan(first).all()  # as MXNet 1.9.1
     assert second.tolist() == [[0.5, 0], [0, 0.25]]
+
+
+@pytest.mark.parametrize("solve", [mx.np.linalg.solve, mx.np.linalg.tensorsolve])
+def test_systems_of_integers_are_solved_in_float64(solve: Any) -> None:
+    matrix, right = mx.np.array([[1, 2], [3, 4]]), mx.np.array([1, 2])
+    for a, b in ((matrix.astype("int32"), right), (matrix, right.astype("int8"))):
+        x = solve(a, b)
+        assert x.dtype == np.float64  # as MXNet 1.9.1
+        assert x.tolist() == pytest.approx([0, 0.5])

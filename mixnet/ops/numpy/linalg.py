@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import jax
@@ -210,6 +211,13 @@ def svd(A):
     return u * jnp.swapaxes(signs, -1, -2), values, v * signs
 
 
+def _without_integers(*arrays: jax.Array) -> Sequence[jax.Array]:
+    """The arrays in float64 if one of them is of integers, as MXNet solves such systems."""
+    if any(jnp.issubdtype(each.dtype, jnp.integer) for each in arrays):
+        return [each.astype(jnp.float64) for each in arrays]
+    return arrays
+
+
 @op("_npi_solve")
 def solve(A, B):
     """The X with ``A · X = B``.
@@ -220,10 +228,11 @@ def solve(A, B):
 
     Raises:
         ShapeError: the shapes do not fit each other.
-        DTypeError: neither float32 nor float64.
+        DTypeError: float16 or bool.
 
     Source: MXNet operator ``_npi_solve``.
     """
+    A, B = _without_integers(A, B)
     check_matrix("linalg.solve", A)
     vectors = B.ndim == A.ndim - 1
     right = B[..., None] if vectors else B
@@ -266,10 +275,11 @@ def tensorsolve(a, b, *, a_axes: Shape | None = ()):
 
     Raises:
         ShapeError: the shapes do not fit each other.
-        DTypeError: neither float32 nor float64.
+        DTypeError: float16 or bool.
 
     Source: MXNet operator ``_npi_tensorsolve``.
     """
+    a, b = _without_integers(a, b)
     if a_axes:
         for each in a_axes:
             check_axis("linalg.tensorsolve", each, a.ndim)
