@@ -1,8 +1,8 @@
 """The call order of random operators, for graphs whose structure does not imply it.
 
 ``b + dropout(a)`` and ``dropout(a) + b`` are walked in different orders though both may draw for ``b``
-first. Arrays draw when an operator is called, so symbols note that order: a graph then draws the
-same numbers.
+first. Arrays draw when an operator is called, so symbols note that order: with threefry, a graph then
+draws the same numbers. MXNet's generators are drawn from in the order of the walk, as in MXNet.
 """
 
 from __future__ import annotations

@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mixnet.graph.graph import Graph
-from mixnet.ops.generators.source import Demand
-from mixnet.passes.assign_keys import KEY_SPEC
+from mixnet.ops.generators.source import Demands
+from mixnet.passes.assign_keys import KEY_SPEC, order_on_host
 from mixnet.passes.facts import Facts, Known
 
 
-def demands_of(
-    graph: Graph, known: Sequence[Known], key: int, draws: int
-) -> list[tuple[Demand, ...]]:
-    """What the host draws for each draw of a run.
+def demands_of(graph: Graph, known: Sequence[Known], key: int) -> Demands:
+    """What the host draws for a run.
 
     Args:
         graph: has a stream among its inputs.
         known: shape and dtype of each other input.
         key: the place of the stream among the inputs.
-        draws: of a run.
     """
     specs = Facts(inputs=(*known[:key], KEY_SPEC, *known[key:])).specs(graph)
-    demands: list[tuple[Demand, ...]] = [()] * draws
+    found: dict[int, Demands] = {}
     for node in graph.nodes:
         if node.op is None or not node.op.takes_key or not node.op.draws(node.statics):
             continue
@@ -30,8 +27,6 @@ def demands_of(
         arrays.pop(-1 if node.op.key is None else node.op.key)
         own = node.op.demands(node.statics, tuple(arrays), node.scalars[:-1])
         first = int(node.scalars[-1])
-        if node.op.graph is None:
-            demands[first] = own
-        else:
-            demands[first : first + len(own)] = own
-    return demands
+        found[first] = [(first, own)] if node.op.graph is None else [(first + n, d) for n, d in own]
+    order = order_on_host(graph.inputs[key]) or sorted(found)
+    return [demand for first in order for demand in found.get(first, ())]

@@ -10,6 +10,7 @@ from mixnet.graph.node import Entry
 from mixnet.ndarray.invoke import invoke_any
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import share
+from mixnet.ops.generators.source import does_host_draw
 from mixnet.passes.complete_shapes import attributes_of, complete_shapes
 from mixnet.symbol.input_names import input_name
 from mixnet.symbol.symbol import Symbol, output_name
@@ -32,7 +33,9 @@ def run_symbol(
     """
     results: dict[Entry, NDArray] = {}
     graph = complete_shapes(symbol.graph, {name: each.shape for name, each in handles.items()})
-    for node in in_order_of_calls(graph.nodes):
+    # MXNet draws for a graph in the order of its nodes.
+    is_as_mxnet = all(does_host_draw(each.context) for each in handles.values())
+    for node in graph.nodes if is_as_mxnet else in_order_of_calls(graph.nodes):
         if node.is_variable:
             handle = handles[node.name]
             as_it_is = type(handle) is cls or handle._is_sparse

@@ -59,6 +59,10 @@ class Demand(NamedTuple):
         return self.numbers * self.each
 
 
+# The number of a draw and what it takes, in the order in which the host draws.
+Demands = Sequence[tuple[int, Sequence[Demand]]]
+
+
 def _as_words(numbers: np.ndarray) -> np.ndarray:
     return numbers.view(np.uint32)
 
@@ -103,26 +107,26 @@ _KINDS: dict[str, Callable[[mersenne.Generator, Demand], np.ndarray]] = {
 }
 
 
-def size_of(demands: Sequence[Sequence[Demand]]) -> int:
-    """Number of words in a table."""
-    size = _HEAD + len(demands) + sum(demand.size for call in demands for demand in call)
+def size_of(draws: int, demands: Demands) -> int:
+    """Number of words in a table of so many draws."""
+    size = _HEAD + draws + sum(demand.size for _, call in demands for demand in call)
     return max(size, _SHORTEST)
 
 
-def fill(
-    words: np.ndarray, source: mersenne.Generator, demands: Sequence[Sequence[Demand]]
-) -> None:
-    """Fill a table with what calls of operators draw, in order.
+def fill(words: np.ndarray, source: mersenne.Generator, draws: int, demands: Demands) -> None:
+    """Fill a table with what calls of operators draw.
 
     Args:
         words: the memory, see :func:`size_of`.
         source: drawn from.
-        demands: of each call.
+        draws: how many there are.
+        demands: of the calls that draw.
     """
+    place = _HEAD + draws
     words[:_HEAD] = 0
-    place = _HEAD + len(demands)
+    words[_HEAD:place] = place
     words[place:_SHORTEST] = 0
-    for number, call in enumerate(demands):
+    for number, call in demands:
         words[_HEAD + number] = place
         for demand in call:
             words[place : place + demand.size] = _KINDS[demand.kind](source, demand)

@@ -28,7 +28,7 @@ def record_drawn(
     stream, first = next_draw(
         context or values[0].spec.context,
         op.draws(statics),
-        lambda: [op.demands(statics, [(v.spec.shape, v.spec.dtype) for v in values], scalars)],
+        lambda: [(0, op.demands(statics, [(v.spec.shape, v.spec.dtype) for v in values], scalars))],
     )
     values = (*values, stream)
     return record(op, statics, (*scalars, first), values), values

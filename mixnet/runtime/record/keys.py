@@ -20,7 +20,7 @@ from mixnet.context import Context
 from mixnet.engine.current import current
 from mixnet.engine.variable import Var
 from mixnet.ops.generators.mersenne import Generator
-from mixnet.ops.generators.source import Demand, does_host_draw, fill, size_of
+from mixnet.ops.generators.source import Demands, does_host_draw, fill, size_of
 from mixnet.ops.random.threefry import fold_in
 from mixnet.process import locks
 from mixnet.process.interrupt import Deferred
@@ -78,9 +78,9 @@ class _OnHost:
         self._var = Var("random numbers")
         self._pushed = self._drawn = 0  # tasks; what ran last counts the second number
 
-    def draw(self, demands: Sequence[Sequence[Demand]], context: Context) -> Value:
-        """A table of what the calls of operators draw."""
-        size = size_of(demands)
+    def draw(self, draws: int, demands: Demands, context: Context) -> Value:
+        """A table of so many draws, with what the calls of operators draw."""
+        size = size_of(draws, demands)
         spec = Spec.of((size,), np.dtype(np.uint32), context)
         at_once = size <= _QUICK or current.naive or is_on_host()
         while True:
@@ -88,10 +88,10 @@ class _OnHost:
             with Deferred(), self.lock:
                 if at_once and self._pushed == self._drawn:
                     words = np.empty(size, np.uint32)
-                    fill(words, self._started(), demands)
+                    fill(words, self._started(), draws, demands)
                     return HostValue(spec, words)
                 if not is_on_host():
-                    return self._push(demands, spec)
+                    return self._push(draws, demands, spec)
             self._finish()
 
     def run(self, work: Callable[[Generator], Result]) -> Result:
@@ -107,12 +107,12 @@ class _OnHost:
             self._generator = Generator(*self._seed)
         return self._generator
 
-    def _push(self, demands: Sequence[Sequence[Demand]], spec: Spec) -> Value:
+    def _push(self, draws: int, demands: Demands, spec: Spec) -> Value:
         def work(_: object) -> Sequence[Any]:
             with Deferred():
                 try:
                     words = aligned_empty(spec.shape, spec.dtype)
-                    fill(words, self._started(), demands)
+                    fill(words, self._started(), draws, demands)
                     return [handed_over(words, spec)]
                 finally:
                     self._drawn += 1
@@ -248,14 +248,14 @@ def _generators() -> _OnHost:
 def next_draw(
     context: Context,
     count: int = 1,
-    demands: Callable[[], Sequence[Sequence[Demand]]] | None = None,
+    demands: Callable[[], Demands] | None = None,
 ) -> tuple[Value, float]:
     """The context's stream and the index of its next draw.
 
     Args:
         context: of the stream.
         count: number of consecutive draws; 0 if an operator needs a stream but no draw.
-        demands: what the host draws for each of them; by default they are threefry's.
+        demands: what the host draws for them; by default they are threefry's.
     """
     if is_tracing():
         draw: tuple[Value, float] = state.trace.next_draw(context, count)
@@ -263,7 +263,7 @@ def next_draw(
     if not count:
         return _stream_of(context).value, 0.0
     if demands is not None and does_host_draw(context):
-        return _generators().draw(demands(), context), 0.0
+        return _generators().draw(count, demands(), context), 0.0
     stream, first = _take(context, count)
     return stream.value, float(first)
 

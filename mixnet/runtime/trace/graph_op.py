@@ -13,7 +13,7 @@ from mixnet.context import Context
 from mixnet.engine.bulk import bulk
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
-from mixnet.ops.generators.source import Demand
+from mixnet.ops.generators.source import Demands
 from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.registry import find
 from mixnet.ops.schema.stream import advanced
@@ -81,7 +81,7 @@ class GraphOp(Operator):
         self._for_backward: dict[tuple[int, ...], GraphOp] = {}
         self._backward: dict[Any, tuple[GraphOp, list[int], list[Entry]]] = {}
         self._by_rows: dict[int, bool] = {}
-        self._demands: dict[Any, list[tuple[Demand, ...]]] = {}
+        self._demands: dict[Any, Demands] = {}
         self._pairs: dict[Any, list[int]] = {}
         # Gradients that determined the residuals, until backward needs the same ones.
         self._derived: dict[Any, tuple[list[Entry], list[Node], list[Entry]]] = {}
@@ -110,13 +110,13 @@ class GraphOp(Operator):
 
     def demands(
         self, statics: Statics, known: tuple[Known, ...], scalars: Sequence[float]
-    ) -> list[tuple[Demand, ...]]:
-        """What the host draws for each draw."""
+    ) -> Demands:
+        """What the host draws for a run."""
         assert self.key is not None
         if known not in self._demands:
             if len(self._demands) >= _MOST_DEMANDS:
                 self._demands.clear()
-            self._demands[known] = demands_of(self.graph, known, self.key, self.draws())
+            self._demands[known] = demands_of(self.graph, known, self.key)
         return self._demands[known]
 
     def apply(

@@ -262,6 +262,34 @@ def draw(mx: Any) -> dict[str, list[list[float]]]:
         yield from trained(True)
 
     @program
+    def order_of_a_graph() -> Any:
+        class Crossed(gluon.HybridBlock):
+            """Draws in another order than that of a walk from its outputs."""
+
+            def hybrid_forward(self, F: Any, x: Any) -> Any:
+                one, other = F.Dropout(x, p=0.5), F.LeakyReLU(F.Dropout(x, p=0.3))
+                noise = F.random.normal(shape=(3, 4)) + F.random.uniform(shape=(3, 4))
+                return F.concat(other, one * 2, noise, F.Dropout(other, p=0.2), dim=1), one
+
+        net, data = Crossed(), mx.nd.ones((3, 4))
+        outputs = []
+        for is_hybrid in (False, True):
+            net.hybridize(is_hybrid)
+            with mx.autograd.train_mode():
+                outputs += [*net(data), *net(data)]
+        yield from outputs
+        inner, outer = net(mx.sym.Variable("data")), gluon.nn.HybridSequential()
+        loaded = gluon.SymbolBlock(inner[0] + 1, mx.sym.Variable("data"))
+        outer.add(gluon.nn.Dropout(0.5), loaded)
+        with mx.autograd.train_mode():
+            yield loaded(data)
+            yield outer(data)
+        yield from (
+            inner[0].bind(mx.cpu(), {"data": data}, {"data": data.copy()}).forward(is_train=True)
+        )
+        yield random.uniform(shape=(3,))
+
+    @program
     def module() -> Any:
         sym = mx.sym
         hidden = sym.FullyConnected(sym.Variable("data"), num_hidden=20, name="first")
