@@ -518,6 +518,7 @@ __getattr__, __dir__ = names_later(
         "c_str",
         "c_str_array",
         "check_call",
+        "ctypes",
         "ctypes2buffer",
         "ctypes2numpy_shared",
         "error_types",
