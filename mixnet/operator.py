@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import importlib
 import inspect
 import itertools
 import warnings as warnings
@@ -23,7 +22,7 @@ from mixnet.base import (
     MXNetError,
     NotDefinedError,
     ShapeError,
-    UnknownAttributeError,
+    names_later,
 )
 from mixnet.context import cpu
 from mixnet.dtype import CODES, as_dtype
@@ -436,17 +435,7 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
 
 c_int_p = ctypes.POINTER(ctypes.c_int)
 
-_LATER = ("NDArrayOp", "NumpyOp", "PythonOp")  # MXNet's oldest interface, which few programs need
-
-
-def __getattr__(name: str) -> Any:
-    if name == "__all__":  # what ``import *`` brings
-        return [each for each in __dir__() if not each.startswith("_")]
-    if name not in _LATER:
-        raise UnknownAttributeError(f"module {__name__!r} has no attribute {name!r}.")
-    value = globals()[name] = getattr(importlib.import_module("mixnet.legacy.python_op"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+# MXNet's oldest interface, which few programs need.
+__getattr__, __dir__ = names_later(
+    globals(), "mixnet.legacy.python_op", ("NDArrayOp", "NumpyOp", "PythonOp")
+)

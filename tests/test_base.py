@@ -8,6 +8,8 @@ import io
 import logging
 import pickle
 import re
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -270,3 +272,11 @@ def test_a_number_is_no_dtype(code: object) -> None:
     ):
         with pytest.raises(TypeError, match="not a data type"):
             make()
+
+
+def test_every_name_that_is_loaded_later_is_there() -> None:
+    program = "import mixnet.base as b; print([n for n in dir(b) if not hasattr(b, n)], 'c_str' in b.__all__)"
+    process = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=240
+    )
+    assert process.stdout.split() == ["[]", "True"]

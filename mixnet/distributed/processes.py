@@ -408,11 +408,11 @@ class World:
     def _reason(self, error: Exception) -> str:
         if self.member.left:
             left = sorted(self.member.left)
-            who = f"rank {left[0]} has ended its program"
+            ended = f"rank {left[0]} has ended its program"
             if len(left) > 1:
-                who = f"ranks {', '.join(map(str, left))} have ended their programs"
+                ended = f"ranks {', '.join(map(str, left))} have ended their programs"
             return (
-                f"{who}, while rank {self.rank} has more to exchange. Every worker has to push the same "
+                f"{ended}, while rank {self.rank} has more to exchange. Every worker has to push the same "
                 f"keys the same number of times: give all of them as many batches."
             )
         return (

@@ -1,8 +1,8 @@
 """``mx.error``: errors by name, and the error for internal faults of the library."""
 
 from mixnet.base import MXNetError as MXNetError
-from mixnet.base import register_error as register
-from mixnet.base import register_error as register_error
+from mixnet.legacy.base_names import register_error as register
+from mixnet.legacy.base_names import register_error as register_error
 
 __all__ = ["MXNetError", "register"]
 

@@ -654,12 +654,12 @@ class RowSparseNDArray(BaseSparseNDArray):
             AttributeTypeError: there is not one argument.
             IndexingError: there is no such row.
         """
-        given = [*args, *kwargs.values()]
-        if len(given) != 1:
+        arguments = [*args, *kwargs.values()]
+        if len(arguments) != 1:
             raise AttributeTypeError(
-                f"retain takes one argument, the row numbers, not {len(given)}."
+                f"retain takes one argument, the row numbers, not {len(arguments)}."
             )
-        (indices,) = given
+        (indices,) = arguments
         if not isinstance(indices, NDArray):
             return self._retained(indices)
         retained = invoke(find("_sparse_retain"), (self, indices), {})

@@ -42,8 +42,8 @@ def test_workers_that_end_earlier() -> None:
     ended = r"(rank [12] has ended its program|ranks 1, 2 have ended their programs), while rank 0"
     (error,) = [line for line in lines if line.startswith("[rank 0] mixnet.")]
     assert re.search(f"WorkerLostError: {ended} has more to exchange", error), job.stdout
-    (said,) = [line for line in lines if line.startswith("[scheduler]")]
-    assert re.search(rf"rank 0 \(.*{ended}", said), job.stdout
+    (scheduler_line,) = [line for line in lines if line.startswith("[scheduler]")]
+    assert re.search(rf"rank 0 \(.*{ended}", scheduler_line), job.stdout
     # Above it are the lines of the program alone.
     frames = [line for line in lines if line.startswith("[rank 0]   File ")]
     assert len(frames) == 1 and "program_ends_early.py" in frames[0], job.stdout
@@ -138,12 +138,12 @@ def test_a_store_without_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_others_hear_of_an_error_without_a_text() -> None:
-    said: list[dict] = []
+    messages: list[dict] = []
     member = Member.__new__(Member)
-    member._say = lambda **message: said.append(message)
+    member._say = lambda **message: messages.append(message)
     for error in (KeyboardInterrupt(), ValueError("\n first line.\nsecond"), MemoryError("")):
         member.fail(error)
-    assert [each["failed"] for each in said] == [
+    assert [each["failed"] for each in messages] == [
         "failed: KeyboardInterrupt",
         "failed: ValueError: first line",
         "failed: MemoryError",
