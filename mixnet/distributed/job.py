@@ -16,6 +16,10 @@ EXIT_NOT_JOINED = 69
 """Exit code of a process that found no job to join."""
 
 
+STARTED_BY_WORKER = "MIXNET_STARTED_BY_WORKER"
+"""Environment variable of a scheduler that a worker started: it does not wait for long for workers."""
+
+
 class JobError(MXNetError):
     """The processes of a job cannot connect to each other."""
 

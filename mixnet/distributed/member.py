@@ -18,7 +18,7 @@ import jax
 from mixnet import config
 from mixnet.base import MXNetError
 from mixnet.distributed.agreement import Agreement
-from mixnet.distributed.job import Job, JobError, WorkerLostError
+from mixnet.distributed.job import STARTED_BY_WORKER, Job, JobError, WorkerLostError
 from mixnet.distributed.lines import keep_alive, packed, unpacked
 from mixnet.distributed.tls import HOW, Wire, refusal, secured
 from mixnet.libinfo import __version__
@@ -250,6 +250,7 @@ def _start(job: Job, role: str) -> subprocess.Popen[bytes]:
     env = {
         **os.environ,
         "DMLC_ROLE": role,
+        STARTED_BY_WORKER: "1",
         "DMLC_PS_ROOT_URI": job.root,
         "DMLC_PS_ROOT_PORT": str(job.port),
         "DMLC_NUM_WORKER": str(job.workers),

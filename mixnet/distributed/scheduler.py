@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import os
 import socket
 import ssl
 import sys
@@ -16,7 +17,7 @@ from typing import Any
 
 from mixnet import config
 from mixnet.distributed.agreement import Questions
-from mixnet.distributed.job import EXIT_NOT_JOINED, Job, JobError
+from mixnet.distributed.job import EXIT_NOT_JOINED, STARTED_BY_WORKER, Job, JobError
 from mixnet.distributed.lines import LONGEST, keep_alive, packed, quiet, unpacked
 from mixnet.distributed.tls import HOW, context, refusal
 from mixnet.private_jax.jobs import start_service
@@ -88,6 +89,8 @@ class Scheduler:
                 f"The scheduler cannot listen on {address or '*'}:{self.job.port}: {error.strerror}. Is "
                 f"another job using the port? Set another DMLC_PS_ROOT_PORT for all processes."
             ) from None
+        if STARTED_BY_WORKER in os.environ:  # which may have ended meanwhile
+            self._start_timer()
         await self._over.wait()
         for each in self.servers:
             each.tell(end=self.failure)
@@ -177,10 +180,12 @@ class Scheduler:
         else:
             self.workers[peer.rank] = peer
         if self._timer is None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(self.seconds, self._give_up)
+            self._start_timer()
         if len(self.workers) + len(self.waiting) == self.job.workers:
             self._begin()
+
+    def _start_timer(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self.seconds, self._give_up)
 
     def _reason_to_refuse(self, peer: Peer) -> str:
         job = self.job

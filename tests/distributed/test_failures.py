@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import socket
@@ -17,7 +18,7 @@ import mixnet as mx
 from mixnet.distributed import Job, JobError
 from mixnet.distributed.job import EXIT_NOT_JOINED
 from mixnet.distributed.member import Member, address_of
-from mixnet.distributed.scheduler import free_port
+from mixnet.distributed.scheduler import Scheduler, free_port
 from tests import processes
 from tests.distributed.launching import ROOT, launch
 
@@ -148,3 +149,14 @@ def test_what_others_hear_of_an_error_without_a_text() -> None:
         "failed: ValueError: first line",
         "failed: MemoryError",
     ]
+
+
+def test_a_scheduler_whose_worker_has_ended_does_not_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MIXNET_STARTED_BY_WORKER", "1")
+    monkeypatch.setenv("MIXNET_JOIN_SECONDS", "0.2")
+    job = Job(2, "127.0.0.1", free_port("127.0.0.1"), role="scheduler")
+
+    async def serve() -> int:
+        return await asyncio.wait_for(Scheduler(job).serve(), 20)
+
+    assert asyncio.run(serve()) == EXIT_NOT_JOINED

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mixnet.distributed import Job
+from mixnet.distributed.job import EXIT_NOT_JOINED
 from mixnet.distributed.scheduler import Scheduler, bind_address, free_port
 
 pytestmark = pytest.mark.usefixtures("no_running_loop")
@@ -138,7 +139,7 @@ def test_who_is_refused(first: dict, second: dict, text: str) -> None:
         for each in callers:  # both are told
             assert text in (await each.hear())["refused"]
 
-    assert with_scheduler(2, talk) == 1
+    assert with_scheduler(2, talk) == EXIT_NOT_JOINED
 
 
 def test_an_address_that_only_its_own_machine_reaches() -> None:
@@ -151,7 +152,7 @@ def test_an_address_that_only_its_own_machine_reaches() -> None:
             assert "rank 0 (process 7 on h0) would wait for the others at 127.0.1.1" in refused
             assert "DMLC_INTERFACE=eth0" in refused
 
-    assert with_scheduler(2, talk) == 1
+    assert with_scheduler(2, talk) == EXIT_NOT_JOINED
 
 
 def test_those_who_do_not_come_are_named() -> None:
@@ -159,7 +160,7 @@ def test_those_who_do_not_come_are_named() -> None:
         worker = await call(1)
         assert "rank 0, 2 had not come; of 3 workers rank 1 had" in (await worker.hear())["refused"]
 
-    assert with_scheduler(3, talk, seconds=0.2) == 1
+    assert with_scheduler(3, talk, seconds=0.2) == EXIT_NOT_JOINED
 
 
 def test_strangers_are_left_alone() -> None:
