@@ -102,7 +102,8 @@ class Computed(Parametrized):
         try:
             return _demands(self, statics, tuple(known), numbers)
         except MXNetError as error:
-            error.args, error.__notes__ = (as_called(str(error)), *error.args[1:]), []
+            error.args = (as_called(str(error)), *error.args[1:])
+            error.__notes__ = []
             raise error.with_traceback(None) from error.__cause__
 
     def drawn_on_numpy(

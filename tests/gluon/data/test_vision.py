@@ -277,7 +277,7 @@ def test_transforms_become_part_of_a_network() -> None:
 
 
 def test_an_error_of_a_transform_names_it() -> None:
-    with pytest.raises(mx.MXNetError, match="image_normalize"):
+    with pytest.raises(mx.MXNetError, match=r"^normalize: "):
         T.Normalize(0.5)(mx.nd.array(PIXELS, dtype="uint8"))
     with pytest.raises(mx.MXNetError, match=r"RandomBrightness: brightness=-1\.5"):
         T.RandomBrightness(-1.5)(mx.nd.array(PIXELS, dtype="uint8"))
