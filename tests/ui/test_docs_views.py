@@ -32,7 +32,7 @@ def test_views_of_a_page(noting: Watched, site: Path, name: str) -> None:
         for view, each in zip(views.all(), expected, strict=True):
             actual[each, width] = view.evaluate(FIND)
         assert page.evaluate("document.scrollingElement.scrollWidth <= innerWidth"), width
-    assert {place: found for place, found in actual.items() if found} == {}
+    assert {place: result for place, result in actual.items() if result} == {}
     assert noting.outside == [] and noting.errors == []
     for theme in ("light", "dark"):  # last: axe reads style sheets, which files may not
         page.evaluate("(theme) => { document.body.dataset.theme = theme }", theme)

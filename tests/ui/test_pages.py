@@ -58,7 +58,7 @@ def test_a_page_whose_scripts_are_taken_out(
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
         scale = page.locator("figure img").evaluate("(img) => img.clientWidth / img.naturalWidth")
         assert scale >= 0.74, f"{width}: text of the picture is too small"
-    assert {width: found for width, found in actual.items() if found} == {}
+    assert {width: result for width, result in actual.items() if result} == {}
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
         assert noting.axe("body") == [], theme
@@ -87,7 +87,7 @@ def test_a_page_that_runs_a_network(noting: Watched, tmp_path: Path) -> None:
         settle(page)
         actual[width] = unreadable(page, "body")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
-    assert {width: found for width, found in actual.items() if found} == {}
+    assert {width: result for width, result in actual.items() if result} == {}
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
         settle(page)
