@@ -19,7 +19,7 @@ def demands_of(graph: Graph, known: Sequence[Known], key: int) -> Demands:
         key: the place of the stream among the inputs.
     """
     specs = Facts(inputs=(*known[:key], KEY_SPEC, *known[key:])).specs(graph)
-    found: dict[int, Demands] = {}
+    by_draw: dict[int, Demands] = {}
     for node in graph.nodes:
         if node.op is None or not node.op.takes_key or not node.op.draws(node.statics):
             continue
@@ -27,6 +27,6 @@ def demands_of(graph: Graph, known: Sequence[Known], key: int) -> Demands:
         arrays.pop(-1 if node.op.key is None else node.op.key)
         own = node.op.demands(node.statics, tuple(arrays), node.scalars[:-1])
         first = int(node.scalars[-1])
-        found[first] = [(first, own)] if node.op.graph is None else [(first + n, d) for n, d in own]
-    order = order_on_host(graph.inputs[key]) or sorted(found)
-    return [demand for first in order for demand in found.get(first, ())]
+        by_draw[first] = [(first, own)] if node.op.graph is None else [(first + n, d) for n, d in own]
+    order = order_on_host(graph.inputs[key]) or sorted(by_draw)
+    return [demand for first in order for demand in by_draw.get(first, ())]
