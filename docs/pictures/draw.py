@@ -65,7 +65,7 @@ PICTURES = {
         [Box("nd", "mx.np.ndarray", "NumPy semantics on the same storage", "ndarray.py", 4)],
     ], [("np", "call"), ("sym", "call"), ("onp", "np", ""), ("onp", "fall", "no such"), ("call", "op"), ("op", "nd")]),
     "numpy_extension": ("extensions of NumPy's interface", [
-        [Box("npx", "mx.npx.relu(x)", "operators by name", "namespace.py", 0), Box("img", "mx.npx.image", "images", "image.py", 0), Box("rand", "mx.npx.random", "draws, the seed", "random.py", 0),
+        [Box("npx", "mx.npx.relu(x)", "operators by name", "__init__.py", 0), Box("img", "mx.npx.image", "images", "image.py", 0), Box("rand", "mx.npx.random", "draws, the seed", "random.py", 0),
          Box("save", "mx.npx.save, load", "files of arrays", "utils.py", 0)],
         [Box("op", "operators _npx_*", "of mixnet/ops", kind=1), Box("file", ".params", "MXNet's format", kind=7)],
         [Box("nd", "mx.np.ndarray", kind=4)],

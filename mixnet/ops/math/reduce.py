@@ -72,7 +72,8 @@ def _declare(
 def real_mean(data: jax.Array, axes: Sequence[int], keepdims: bool = False) -> Any:
     """The mean of floating-point numbers along ``axes``, which are not negative; in their dtype."""
     sums = jax.lax.reduce_sum(in_dtype(data, accumulator(data.dtype)), tuple(axes))
-    count = filled_like(sums, math.prod(data.shape[each] for each in axes))
+    # An extent may be a symbol here: of models whose extents are open.
+    count = jax.lax.full_like(sums, math.prod(data.shape[each] for each in axes))
     result = in_dtype(quotient(sums, count), data.dtype)
     return with_axes(result, data.shape, axes) if keepdims else result
 

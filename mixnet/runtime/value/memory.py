@@ -40,17 +40,35 @@ def _buffers(device: jax.Device) -> list[tuple[jax.Array, int]]:
     for array in chain.from_iterable(map(jax.live_arrays, platforms)):
         if array.is_deleted():
             continue
-        # The pointer identifies shared buffers. Only a computed array on one device has one; empty
-        # arrays are all counted, as their pointers mean nothing and their bytes are 0.
-        if len(array.devices()) == 1 and array.is_ready():
-            pointer = array.unsafe_buffer_pointer()
+        pointer = _pointer(array)
+        if pointer is not None:
             if pointer in pointers and array.nbytes:
                 continue
             pointers.add(pointer)
+        devices = array.devices()
+        if len(devices) == 1:
+            if device is None or device in devices:
+                buffers.append((array, array.nbytes))
+            continue
         shards = [s for s in array.addressable_shards if device is None or s.device == device]
         if shards:
             buffers.append((array, sum(shard.data.nbytes for shard in shards)))
     return buffers
+
+
+def _pointer(array: jax.Array) -> int | None:
+    """What identifies an array's buffer, which others may share; None where there is no such number.
+
+    Only a computed array on one device has one. Empty arrays are all counted, as their pointers mean nothing
+    and their bytes are 0.
+    """
+    if len(array.devices()) > 1 or not array.is_ready():
+        return None
+    try:
+        pointer: int = array.unsafe_buffer_pointer()
+    except jax.errors.JaxRuntimeError:  # an array of several buffers, which JAX may still hold
+        return None
+    return pointer
 
 
 @dataclass

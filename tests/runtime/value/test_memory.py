@@ -230,3 +230,25 @@ def test_waiting_for_all_names_what_failed(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(in_flight, "wait", fail)
     with pytest.raises(MXNetError, match="A program failed while it ran: Out of memory"):
         nd.waitall()
+
+
+def test_an_array_that_has_no_pointer_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unusual:
+        """One device, several buffers."""
+
+        nbytes = 40
+
+        def is_deleted(self) -> bool:
+            return False
+
+        def is_ready(self) -> bool:
+            return True
+
+        def devices(self) -> set[jax.Device]:
+            return {mx.cpu().device}
+
+        def unsafe_buffer_pointer(self) -> int:
+            raise jax.errors.JaxRuntimeError("supported only for unsharded arrays")
+
+    monkeypatch.setattr(jax, "live_arrays", lambda platform: [Unusual()])
+    assert mx.runtime.live_bytes(mx.cpu()) == 40
