@@ -56,7 +56,7 @@ def _buffers(device: jax.Device) -> list[tuple[jax.Array, int]]:
     return buffers
 
 
-def _pointer(array: jax.Array) -> int | None:
+def _pointer(array: Any) -> int | None:
     """What identifies an array's buffer, which others may share; None where there is no such number.
 
     Only a computed array on one device has one. Empty arrays are all counted, as their pointers mean nothing
