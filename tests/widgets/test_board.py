@@ -406,6 +406,7 @@ def test_news_while_the_sending_thread_ends_are_sent(monkeypatch: pytest.MonkeyP
     board = SimpleNamespace(
         running=False, _publish=lambda wait=None: sent.append(bool(wait)),
         _renew_picture=lambda: None, _weight=lambda: 0, summary=str,
+        _sample=lambda: None, _interval=lambda: 0.25,
     )  # fmt: skip
     sender = Sender(board, 100)
 
@@ -631,6 +632,38 @@ def test_a_pause_is_no_slow_step(monkeypatch: pytest.MonkeyPatch) -> None:
         store.log(None, {})
     store.sample(None)
     assert store._speed.recent[-1][1] == pytest.approx(10)
+
+
+def test_what_is_computed_is_drawn_while_the_loop_waits_for_the_rest() -> None:
+    """A loop that has recorded all its steps waits for them without keeping others from reading."""
+    store, asked, go_on = Store(), threading.Event(), threading.Event()
+
+    def slow() -> np.ndarray:
+        asked.set()
+        assert go_on.wait(60)
+        return np.ones(1)
+
+    pending = SimpleNamespace(to_dict=lambda: {"state": "pending"}, asnumpy=slow)
+    store.log(None, {"loss": 2.0})
+    store.log(None, {"loss": [pending]})
+    loop = threading.Thread(target=store.drain, args=(True,))
+    loop.start()
+    assert asked.wait(60)
+    store.drain(False)
+    assert [value for _, value in store._series["loss"].recent] == [2.0]
+    go_on.set()
+    loop.join(60)
+    assert [value for _, value in store._series["loss"].recent] == [2.0, 1.0]
+
+
+def test_a_short_training_has_several_samples() -> None:
+    store = Store()
+    intervals = []
+    for step in range(40):
+        intervals.append(store.interval())
+        store._speed.add(step, 1.0)
+    assert intervals[0] <= 0.02 and intervals == sorted(intervals) and intervals[-1] == 0.25
+    assert sum(intervals[:8]) < 0.5
 
 
 def test_the_throughput_counts_what_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
