@@ -636,10 +636,10 @@ def test_a_pause_is_no_slow_step(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_computed_is_drawn_while_the_loop_waits_for_the_rest() -> None:
     """A loop that has recorded all its steps waits for them without keeping others from reading."""
-    store, asked, go_on = Store(), threading.Event(), threading.Event()
+    store, is_waiting, go_on = Store(), threading.Event(), threading.Event()
 
     def slow() -> np.ndarray:
-        asked.set()
+        is_waiting.set()
         assert go_on.wait(60)
         return np.ones(1)
 
@@ -648,7 +648,7 @@ def test_what_is_computed_is_drawn_while_the_loop_waits_for_the_rest() -> None:
     store.log(None, {"loss": [pending]})
     loop = threading.Thread(target=store.drain, args=(True,))
     loop.start()
-    assert asked.wait(60)
+    assert is_waiting.wait(60)
     store.drain(False)
     assert [value for _, value in store._series["loss"].recent] == [2.0]
     go_on.set()
