@@ -348,11 +348,9 @@ def onto(page: Any, box: Any, other: Any) -> None:
 
 @steps(at=...)
 def compared_board(page: Any, view: Any) -> None:
-    charts = view.locator("canvas.mx-chart")
-    chart = charts.first
-    if charts.count() == 1:  # training took no longer than until the first sample of its speed
-        wide, room = chart.evaluate("(one) => [one.clientWidth, one.parentElement.clientWidth]")
-        assert wide >= min(0.9 * room, 600), "the only one has the room of two"
+    chart = view.locator("canvas.mx-chart").first
+    wide, room = chart.evaluate("(one) => [one.clientWidth, one.parentElement.clientWidth]")
+    assert wide >= min(0.9 * room, 600), "the only one has the room of two"
     chart.focus()
     page.keyboard.press("Home")
     says(view.locator(".mx-line"), re.compile("^step 1"))

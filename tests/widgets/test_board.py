@@ -406,7 +406,6 @@ def test_news_while_the_sending_thread_ends_are_sent(monkeypatch: pytest.MonkeyP
     board = SimpleNamespace(
         running=False, _publish=lambda wait=None: sent.append(bool(wait)),
         _renew_picture=lambda: None, _weight=lambda: 0, summary=str,
-        _sample=lambda: None, _interval=lambda: 0.25,
     )  # fmt: skip
     sender = Sender(board, 100)
 
@@ -654,16 +653,6 @@ def test_what_is_computed_is_drawn_while_the_loop_waits_for_the_rest() -> None:
     go_on.set()
     loop.join(60)
     assert [value for _, value in store._series["loss"].recent] == [2.0, 1.0]
-
-
-def test_a_short_training_has_several_samples() -> None:
-    store = Store()
-    intervals = []
-    for step in range(40):
-        intervals.append(store.interval())
-        store._speed.add(step, 1.0)
-    assert intervals[0] <= 0.02 and intervals == sorted(intervals) and intervals[-1] == 0.25
-    assert sum(intervals[:8]) < 0.5
 
 
 def test_the_throughput_counts_what_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:

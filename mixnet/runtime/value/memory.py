@@ -66,7 +66,7 @@ def _pointer(array: Any) -> int | None:
         return None
     try:
         pointer: int = array.unsafe_buffer_pointer()
-    except jax.errors.JaxRuntimeError:  # an array of several buffers, which JAX may still hold
+    except jax.errors.JaxRuntimeError:  # the array has several buffers, though on one device
         return None
     return pointer
 

@@ -45,7 +45,7 @@ class Sender:
                 self._board._publish()
                 self._tell()
                 # Images are sent whole each time: many of them more seldom.
-                self._rest(max(self._pause, self._board._weight() / BYTES))
+                time.sleep(max(self._pause, self._board._weight() / BYTES))
                 continue
             with self._lock:
                 if self._news.is_set():
@@ -56,13 +56,6 @@ class Sender:
                 self._board._publish(wait=True)
             self._board._renew_picture()
             return
-
-    def _rest(self, seconds: float) -> None:
-        """Publish nothing for some time, but go on sampling."""
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            time.sleep(min(left, self._board._interval()))
-            self._board._sample()
 
     def _tell(self) -> None:
         now = time.monotonic()

@@ -20,7 +20,6 @@ from mixnet.widgets.board.data import Series, histogram, image, number, ready
 
 EVENTS, IMAGES, HISTOGRAMS = 100, 12, 40
 _SAMPLE = 0.25  # seconds between two samples of memory and throughput
-_FIRST_SAMPLE = 0.02  # the same at the beginning: a short training has a curve, too
 
 
 class Store:
@@ -104,10 +103,6 @@ class Store:
                 return came - 1, step
         return self.times, self.step
 
-    def interval(self) -> float:
-        """Seconds between two samples of memory and throughput: more and more, up to a limit."""
-        return min(_SAMPLE, _FIRST_SAMPLE * 1.25 ** min(len(self._speed.points), 20))
-
     def sample(self, batch_size: int | None, at_once: bool = False) -> None:
         """Note memory and throughput, if it is time (or ``at_once``, if there is none yet)."""
         with self._reading, self.lock:
@@ -115,7 +110,7 @@ class Store:
             computed, step = self._computed()
             passed, steps = now - self._since, computed - self._counted
             first = at_once and not self._speed.points
-            if steps <= 0 or passed <= 0 or not (passed >= self.interval() or first):
+            if steps <= 0 or passed <= 0 or not (passed >= _SAMPLE or first):
                 return
             self._unit = "samples/s" if batch_size else "steps/s"
             self._speed.add(step, steps * (batch_size or 1) / passed)
@@ -149,8 +144,9 @@ class Store:
                     rest.append((step, name, value, came))
             with self.lock:
                 self._pending.extendleft(reversed(rest))
-            if error is not None or problem is not None:
-                raise error or problem  # type: ignore[misc]
+            error = error or problem
+            if error is not None:
+                raise error
 
     def _wait_for_all(self, computed: Callable[[], None]) -> Exception | None:
         """Wait for all values; the error of the first that could not be computed.

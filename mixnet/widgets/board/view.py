@@ -418,19 +418,11 @@ class TrainingBoard(View):
 
     def _publish(self, wait: bool | None = None) -> None:
         """Send what there is to the page, if there is one."""
-        self._sample()
+        self._of_live().sample(self._batch_size)
         with self._drawing:
             payload = self._refresh(wait)
             if self._live is not None:
                 self._live.payload = payload
-
-    def _sample(self) -> None:
-        """Note memory and throughput, if it is time."""
-        self._of_live().sample(self._batch_size)
-
-    def _interval(self) -> float:
-        """Seconds from one such note to the next."""
-        return self._of_live().interval()
 
     def _weight(self) -> int:
         """About how many bytes an update has."""
