@@ -13,7 +13,6 @@ from typing import Any
 
 from mixnet.base import MXNetError
 from mixnet.context import Context
-from mixnet.graph.draws import drawing, in_order_of_calls
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.generators.source import does_host_draw
@@ -200,10 +199,11 @@ def _part_of(graph: Graph, places: Mapping[Node, Context]) -> dict[Node, PartKey
     waits = {
         node for node in graph.nodes if not node.is_variable and awaits_values(node, places[node])
     }
-    nodes = in_order_of_calls(graph.nodes)
+    nodes = graph.nodes
     after = {node: [entry.node for entry in node.inputs] for node in nodes}
-    if any(node.op.takes_key for node in waits):  # parts draw in the order of the calls, too
-        for first, second in itertools.pairwise(drawing(nodes)):
+    if any(node.op.takes_key for node in waits):  # parts draw in the order of the graph, as MXNet
+        drawing = [node for node in nodes if node.op is not None and node.op.takes_key]
+        for first, second in itertools.pairwise(drawing):
             after[second].append(first)
     earliest: dict[Node, int] = {}
     for node in nodes:
