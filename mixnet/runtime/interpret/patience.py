@@ -20,7 +20,11 @@ MOST_WORK = 1.0
 """Estimated seconds of a run from which a program is compiled before it, if that saves time in this run."""
 
 MOST_WORK_AWAY = 0.3
-"""The same for a program of a GPU, which can be compiled quickly (:mod:`mixnet.runtime.compile.options`)."""
+"""Estimated seconds on the host from which a program of a GPU runs there from the start
+(:mod:`mixnet.runtime.interpret.on_device`).
+"""
+RUNS_ON_DEVICE = 10
+"""Runs of such a program before another thread compiles it: a process that ends meanwhile has to wait for that."""
 EARLIER = 8
 """By this factor, a program of a GPU is compiled earlier: a machine with a GPU has processors to spare for
 that, and what it does meanwhile takes many times as long as on the GPU.

@@ -32,6 +32,7 @@ from mixnet.runtime.compile.options import (
 from mixnet.runtime.devices.host_memory import keep_freed_memory, return_freed_memory
 from mixnet.runtime.interpret import patience, runner
 from mixnet.runtime.interpret.interpreter import Interpreter
+from mixnet.runtime.interpret.on_device import OnDevice
 from mixnet.runtime.programs import first_sight, prepared
 from mixnet.runtime.programs.decision import Decision, decided
 from mixnet.runtime.value.counters import count
@@ -114,6 +115,9 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     first = _first(key, interpreter)
     if first.way == "interpreted":
         program = Program(interpreter, first.runs, _compile_behind if first.runs else None, first)
+    elif first.because == "away":
+        assert interpreter is not None
+        program = Program(OnDevice(interpreter, context), first.runs, _compile_behind, first)
     elif first_sight.runs_by_operator(key, operations):
         decided(segment.source, _by_operator(key))
         return first_sight.stepwise(operations, slots)
@@ -138,6 +142,9 @@ def _first(key: tuple[Any, ...], interpreter: Interpreter | None) -> Decision:
     runs = patience.interpreted_runs(cost)
     if runs:
         return Decision("interpreted", "worth", len(interpreter), cost.work, cost.compiling, runs)
+    if cost.is_away:
+        runs = patience.RUNS_ON_DEVICE
+        return Decision("by operator", "away", len(interpreter), cost.work, cost.compiling, runs)
     return Decision("compiled", "slow", len(interpreter), cost.work, cost.compiling)
 
 
@@ -154,7 +161,7 @@ def how_it_runs(key: tuple[Any, ...]) -> Decision:
 
 def _is_outdated(program: Program) -> bool:
     """Whether a program is interpreted although the settings now ask for compiled programs."""
-    return not patience.interprets() and isinstance(program.call, Interpreter)
+    return not patience.interprets() and isinstance(program.call, Interpreter | OnDevice)
 
 
 def _change(program: Program, key: tuple[Any, ...], segment: object) -> None:
@@ -178,22 +185,23 @@ def _compile_behind(program: Program, key: tuple[Any, ...], segment: Any) -> Non
         _compile_whole(program, key, segment)
         program.decision = decided(segment.source, _first(key, None))
         return
-    interpreter = program.call
-    assert isinstance(interpreter, Interpreter)
+    assert isinstance(program.call, Interpreter | OnDevice)
+    cost = program.call.cost
     # The segment lets go of its graph when it has run, which may be before the other thread begins.
     source = Source(segment, key[1])
-    future = background.submit(partial(_compiled, key, source, interpreter.cost.is_away))
+    future = background.submit(partial(_compiled, key, source, cost.is_away))
 
     def take_over(program: Program, key: tuple[Any, ...], segment: Any) -> None:
         _set_compiled(program, key, segment, future.result)
         background.submit(return_freed_memory)
-        program.decision = decided(segment.source, before._replace(way="compiled", because="runs"))
+        program.decision = decided(segment.source, before._replace(way="compiled", because=because))
 
-    program.decision = before._replace(way="compiling", because="runs")
-    if interpreter.cost.is_away:
+    because = "away" if before.because == "away" else "runs"
+    program.decision = before._replace(way="compiling", because=because)
+    if cost.is_away:
         _change_when_ready(program, future, take_over)
     else:
-        program.runs = patience.runs_meanwhile(interpreter.cost)
+        program.runs = patience.runs_meanwhile(cost)
         program.change = take_over
 
 
@@ -403,7 +411,7 @@ def is_compiled(key: tuple[Any, ...]) -> bool:
     """
     programs = _programs.copy()  # at once: a finalizer may run a program meanwhile
     return any(
-        (each[0], each[1], each[3]) == key and not isinstance(program.call, Interpreter)
+        (each[0], each[1], each[3]) == key and not isinstance(program.call, Interpreter | OnDevice)
         for each, program in programs.items()
     )
 

@@ -47,6 +47,7 @@ from mixnet.process.source import Source, are_lines_kept, user_line, user_source
 from mixnet.runtime.devices.host_value import HostValue, content
 from mixnet.runtime.devices.in_flight import in_flight
 from mixnet.runtime.interpret.interpreter import Interpreter
+from mixnet.runtime.interpret.on_device import OnDevice
 from mixnet.runtime.programs.brief import BRIEF, LONG, is_brief, note_seconds
 from mixnet.runtime.programs.donation import reused, unheld
 from mixnet.runtime.programs.executable_cache import executable, how_it_runs
@@ -497,7 +498,7 @@ class Segment:
             note_seconds(self.program, seconds, self.context)
         if timeline.on:
             timeline.note(how_it_runs(key))
-        if not isinstance(call, Interpreter):
+        if not isinstance(call, Interpreter | OnDevice):
             for i in donated:
                 count("donated_bytes", self.leaves[i].spec.nbytes)
 

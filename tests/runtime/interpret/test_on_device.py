@@ -1,0 +1,162 @@
+"""Programs of a GPU that run operation by operation until they are compiled; here a CPU stands in for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, gluon, nd
+from mixnet.runtime.interpret import interpreter, on_device, patience
+from mixnet.runtime.interpret.on_numpy.work import Cost
+from mixnet.runtime.programs import decision, executable_cache
+from tests import waiting
+
+
+@pytest.fixture(autouse=True)
+def away(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every program is a GPU's, and would take NumPy a minute."""
+    nd.waitall()
+    executable_cache.clear()
+    on_device.clear()
+    monkeypatch.setattr(
+        interpreter, "total", lambda costs: Cost(work=60, saving=60, compiling=20, is_away=True)
+    )
+    yield
+    nd.waitall()
+    executable_cache.clear()
+
+
+def counted(name: str) -> int:
+    return int(mx.runtime.counters().get(name, 0))
+
+
+def _trained(steps: int) -> list[np.ndarray]:
+    """Losses and weights of a small network with a convolution, normalization and dropout."""
+    mx.random.seed(3)
+    net = gluon.nn.HybridSequential()
+    net.add(
+        gluon.nn.Conv2D(4, 3, in_channels=2),
+        gluon.nn.BatchNorm(in_channels=4),
+        gluon.nn.Activation("relu"),
+        gluon.nn.MaxPool2D(2),
+        gluon.nn.Dropout(0.5),
+        gluon.nn.Dense(3, in_units=36),
+    )
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.05, "momentum": 0.9})
+    loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
+    rng = np.random.default_rng(0)
+    x, y = nd.array(rng.normal(size=(6, 2, 8, 8))), nd.array([0, 1, 2, 0, 1, 2])
+    losses = []
+    for _ in range(steps):
+        with autograd.record():
+            loss = loss_of(net(x), y)
+        loss.backward()
+        trainer.step(6)
+        losses.append(loss.asnumpy())
+    return [*losses, *[each.data().asnumpy() for each in net.collect_params().values()]]
+
+
+def test_a_training_gives_the_numbers_of_compiled_programs() -> None:
+    before = counted("run_by_operator")
+    by_operator = _trained(2)
+    assert counted("run_by_operator") > before + 30
+    with mx.runtime.compiling_at_once():
+        compiled = _trained(2)
+    for one, other in zip(by_operator, compiled, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_equal_operations_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[str] = []
+    lock = threading.Lock()
+    real = on_device.compiled_alone
+
+    def noted(applied: Any, *rest: Any) -> Any:
+        with lock:
+            compiled.append(applied.op.name)
+        return real(applied, *rest)
+
+    monkeypatch.setattr(on_device, "compiled_alone", noted)
+    x = nd.array([0.5, 1.5])
+    x.wait_to_read()
+    y = x
+    for _ in range(5):
+        y = nd.sin(nd.exp(y))
+    expected = np.array([0.5, 1.5])
+    for _ in range(5):
+        expected = np.sin(np.exp(expected))
+    np.testing.assert_allclose(y.asnumpy(), expected, rtol=1e-5)
+    assert sorted(compiled) == ["exp", "sin"]
+    np.testing.assert_allclose(nd.sin(x).asnumpy(), np.sin([0.5, 1.5]), rtol=1e-6)
+    assert sorted(compiled) == ["exp", "sin"]  # another program has it already
+
+
+def test_numbers_may_change_from_run_to_run() -> None:
+    x = nd.array([1.0, 2.0])
+    x.wait_to_read()
+    for rate in (2.0, 3.0, 5.0):
+        np.testing.assert_allclose((x * rate + 1).asnumpy(), np.array([1, 2]) * rate + 1)
+    for _ in range(2):
+        np.testing.assert_array_equal(nd.clip(x, 1.5, 1.75).asnumpy(), [1.5, 1.75])
+
+
+def test_another_thread_compiles_after_some_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    ready = threading.Event()
+    compiled = executable_cache._compiled
+
+    def compiled_when_ready(*arguments: Any) -> Any:
+        assert ready.wait(60)
+        return compiled(*arguments)
+
+    monkeypatch.setattr(executable_cache, "_compiled", compiled_when_ready)
+    x = nd.array([1.0, 2.0])
+    x.wait_to_read()
+
+    def is_by_operator() -> bool:
+        before = counted("run_by_operator")
+        assert (x * 5 + 1).asnumpy().tolist() == [6, 11]
+        return counted("run_by_operator") > before
+
+    assert all(is_by_operator() for _ in range(patience.RUNS_ON_DEVICE + 5))
+    (program,) = executable_cache._programs.values()
+    assert program.decision is not None
+    assert "while another thread compiled" in decision.sentence(program.decision)
+    ready.set()
+    waiting.until(lambda: not is_by_operator())
+    assert program.decision.way == "compiled"
+    assert "until then each ran on the GPU" in decision.sentence(program.decision)
+
+
+def test_what_cannot_be_compiled_fails_and_can_be_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = nd.array([1.0, 2.0])
+    x.wait_to_read()
+
+    def refuse(*_: object) -> object:
+        raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(on_device, "compiled_alone", refuse)
+        with pytest.raises(RuntimeError, match="memory"):
+            nd.exp(x).asnumpy()
+    np.testing.assert_allclose(nd.exp(x).asnumpy(), np.exp([1, 2]), rtol=1e-6)
+
+
+def test_why_says_how_it_runs() -> None:
+    x = nd.array([1.0, 2.0])
+    x.wait_to_read()
+    nd.cos(x).wait_to_read()
+    (program,) = executable_cache._programs.values()
+    assert program.decision is not None
+    text = decision.sentence(program.decision)
+    assert (
+        "a compiled program of its own" in text and f"After {patience.RUNS_ON_DEVICE} runs" in text
+    )
