@@ -1,7 +1,7 @@
 """Running a segment on a GPU before it is compiled: each of its operations is a program of its own.
 
-XLA needs 20 s to compile a training step of ResNet-50 for a GPU. Only 134 of its 566 operations differ. Each is
-compiled alone, several at the same time, and the next program has most of them already.
+XLA needs 20 s to compile a training step of ResNet-50 for a GPU. Only 134 of its 566 operations differ. Each
+is compiled alone, several at the same time, and the next program has most of them already.
 """
 
 from __future__ import annotations

@@ -24,7 +24,9 @@ MOST_WORK_AWAY = 0.3
 (:mod:`mixnet.runtime.interpret.on_device`).
 """
 RUNS_ON_DEVICE = 10
-"""Runs of such a program before another thread compiles it: a process that ends meanwhile has to wait for that."""
+"""Runs of such a program before another thread compiles it: a process that ends meanwhile has to wait for
+that.
+"""
 EARLIER = 8
 """By this factor, a program of a GPU is compiled earlier: a machine with a GPU has processors to spare for
 that, and what it does meanwhile takes many times as long as on the GPU.

@@ -12,8 +12,8 @@ class Decision(NamedTuple):
     """How a program runs.
 
     Args:
-        way: ``interpreted``, ``compiling`` (it runs as before while another thread compiles it), ``compiled``,
-            or ``by operator`` (a compiled program for each operation).
+        way: ``interpreted``, ``compiling`` (it runs as before while another thread compiles it),
+            ``compiled``, or ``by operator`` (a compiled program for each operation).
         because: what decided it: ``worth`` (compiling costs more than the runs so far), ``runs``
             (a compiled program would have saved as much in them), ``slow`` (compiling saves more than
             it costs in a long first run), ``away`` (a GPU computes it, as NumPy would take long),
