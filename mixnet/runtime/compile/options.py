@@ -66,21 +66,33 @@ fastest, which takes most of the time of compiling. With these options it takes 
 libraries suggest. Without any choice, at level 0, convolutions run a hundred times slower.
 """
 
+ONE_THREAD = {"gpu": {"xla_gpu_force_compilation_parallelism": "1"}}
+"""Options to compile a program without threads of XLA's own, by platform."""
+
 
 def quick_options(graph: Graph, platform: str) -> dict[str, str]:
     """Those for a graph, if they make a difference to it."""
-    if platform not in QUICK or not any(_is_product(node.op) for node in graph.nodes):
+    if platform not in QUICK or not any(is_product(node.op) for node in graph.nodes):
         return {}
     return quick_options_of(platform)
 
 
 def quick_options_of(platform: str) -> dict[str, str]:
     """Those of a platform, if this version of XLA supports them."""
-    options = QUICK.get(platform, {})
+    return _supported(QUICK.get(platform, {}))
+
+
+def _supported(options: dict[str, str]) -> dict[str, str]:
     return options if options and _is_supported(tuple(options.items())) else {}
 
 
-def _is_product(op: Operator | None) -> bool:
+def part_options(platform: str) -> dict[str, str]:
+    """Options for programs that several threads compile (:mod:`mixnet.runtime.interpret.on_device`)."""
+    return {**quick_options_of(platform), **_supported(ONE_THREAD.get(platform, {}))}
+
+
+def is_product(op: Operator | None) -> bool:
+    """Whether an operator, or the one whose gradient it is, multiplies matrices or convolves."""
     if op is None:
         return False
     rule = (op.forward or op).flops_rule

@@ -1,38 +1,79 @@
-"""Running a segment on a GPU before it is compiled: each of its operations is a program of its own.
+"""Running a segment on a GPU before it is compiled as a whole: as parts, each a program of its own.
 
-XLA needs 20 s to compile a training step of ResNet-50 for a GPU. Only 134 of its 566 operations differ. Each
-is compiled alone, several at the same time, and the next program has most of them already.
+XLA needs 20 s to compile a training step of ResNet-50 for a GPU. A part is a product, such as a convolution,
+with the operations behind it. Networks repeat their layers, so most parts are equal: they are compiled once,
+several at the same time, and the next program has many of them already.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from mixnet.context import Context
-from mixnet.runtime.compile.ahead import forgetters
-from mixnet.runtime.compile.options import quick_options_of
-from mixnet.runtime.interpret.interpreter import Interpreter
-from mixnet.runtime.interpret.runner import Applied, compiled_alone
+from mixnet.ops.tracing.traced import Known
+from mixnet.runtime.compile.ahead import compile_for, forgetters
+from mixnet.runtime.compile.options import is_product, part_options
+from mixnet.runtime.interpret.interpreter import Interpreter, Step
+from mixnet.runtime.interpret.runner import Applied
 from mixnet.runtime.value.counters import count
+from mixnet.runtime.value.value import Spec
 
-MOST_THREADS = 16
-"""Threads that compile operations at the same time, if there are as many processors."""
+MOST_OPERATIONS = 32
+"""Operations of a part: with more, fewer parts are equal, and no other thread can help to compile them."""
+MOST_THREADS = 8
+"""Threads that compile parts at the same time, if there are as many processors; more of them wait for XLA's
+locks.
+"""
 
 _MOST_PROGRAMS = 5000
-_programs: dict[tuple[Applied, Context], Callable[..., Any]] = {}
+
+
+class Structure(NamedTuple):
+    """What makes two parts equal: operations, how they are connected, and what the inputs are.
+
+    Args:
+        operations: each with the values that it reads: inputs of the part first, then results in their order.
+        inputs: shapes and dtypes.
+        outputs: the values that are returned.
+    """
+
+    operations: tuple[tuple[Applied, tuple[int, ...]], ...]
+    inputs: tuple[Known, ...]
+    outputs: tuple[int, ...]
+
+
+class Part(NamedTuple):
+    """A part of a program; values are numbered as in the whole.
+
+    Args:
+        structure: what its program computes.
+        inputs: values from before.
+        scalars: places in the vector of scalars as int, numbers as float.
+        outputs: values for later.
+        last_read: values that nothing reads after it.
+    """
+
+    structure: Structure
+    inputs: tuple[int, ...]
+    scalars: tuple[int | float, ...]
+    outputs: tuple[int, ...]
+    last_read: tuple[int, ...]
+
+
+_programs: dict[tuple[Structure, Context], Callable[..., Any]] = {}
 
 
 class OnDevice:
-    """A segment's program that runs on its device operation by operation, called like a compiled one.
+    """A segment's program that runs on its device in parts, called like a compiled one.
 
-    The first run compiles the operations that no program had before, and runs each as soon as it is ready.
+    The first run compiles the parts that no program had before, and runs each as soon as it is ready.
 
     Args:
         interpreter: of the same program; gives the operations and the estimates.
@@ -41,28 +82,29 @@ class OnDevice:
 
     def __init__(self, interpreter: Interpreter, context: Context):
         self.cost = interpreter.cost
+        self.parts = list(parts(interpreter.steps, interpreter.heads))
         self._context = context
         self._heads = interpreter.heads
-        self._steps = interpreter.steps
-        self._calls: list[Callable[..., Any]] = []  # of the steps, once all are compiled
-        self._numbers: dict[int, Any] = {}  # step -> its numbers, if they are the same in each run
+        self._operations = len(interpreter)
+        self._calls: list[Callable[..., Any]] = []  # of the parts, once all are compiled
+        self._numbers: dict[int, Any] = {}  # part -> its numbers, if they are the same in each run
 
     def __len__(self) -> int:
-        return len(self._steps)
+        return self._operations
 
     def __call__(self, scalars: np.ndarray, *arrays: Any) -> list[Any]:
         """Arrays of the requested outputs, which the device may still have to compute."""
-        count("run_by_operator", len(self._steps))
+        count("run_in_parts", len(self.parts))
         if self._calls:
             return self._run(self._calls, scalars, arrays)
         programs = self._compiling()
         calls: list[Callable[..., Any]] = []
 
-        def call(step: int, *operands: Any) -> Any:
-            calls.append(programs[step].result())
+        def call(number: int, *operands: Any) -> Any:
+            calls.append(programs[number].result())
             return calls[-1](*operands)
 
-        results = self._run([partial(call, i) for i in range(len(self._steps))], scalars, arrays)
+        results = self._run([partial(call, i) for i in range(len(self.parts))], scalars, arrays)
         self._calls = calls
         return results
 
@@ -70,53 +112,130 @@ class OnDevice:
         self, calls: Sequence[Callable[..., Any]], scalars: np.ndarray, arrays: Sequence[Any]
     ) -> list[Any]:
         values = dict(enumerate(arrays))
-        for number, (call, step) in enumerate(zip(calls, self._steps, strict=True)):
+        for number, (call, part) in enumerate(zip(calls, self.parts, strict=True)):
             numbers = self._numbers.get(number)
             if numbers is None:
                 numbers = self._numbers_of(number, scalars)
-            results = call(numbers, *[values[i] for i in step.inputs])
-            values.update(zip(step.outputs, results, strict=True))
-            for i in step.last_read:
+            results = call(numbers, *[values[i] for i in part.inputs])
+            values.update(zip(part.outputs, results, strict=True))
+            for i in part.last_read:
                 del values[i]
         return [values[head] for head in self._heads]
 
     def _numbers_of(self, number: int, scalars: np.ndarray) -> Any:
-        places = self._steps[number].scalars
+        places = self.parts[number].scalars
         numbers = np.array([scalars[i] if type(i) is int else i for i in places], np.float64)
-        if not any(
-            type(i) is int for i in places
-        ):  # a transfer takes longer than to launch a small operation
+        if all(
+            type(i) is not int for i in places
+        ):  # a transfer takes longer than launching a kernel
             numbers = self._numbers[number] = jax.device_put(numbers, self._context.device)
         return numbers
 
     def _compiling(self) -> list[Future[Callable[..., Any]]]:
-        """Programs of the steps; several threads compile those that are missing, the first ones first."""
+        """Programs of the parts; several threads compile those that are missing, the first ones first."""
         if len(_programs) >= _MOST_PROGRAMS:
             _programs.clear()
-        options = quick_options_of(self._context.device.platform)  # before the threads all try them
-        futures: dict[Applied, Future[Callable[..., Any]]] = {}
+        options = part_options(self._context.device.platform)  # before the threads all try them
+        futures: dict[Structure, Future[Callable[..., Any]]] = {}
         threads = min(MOST_THREADS, os.cpu_count() or 1)
         pool = ThreadPoolExecutor(threads, thread_name_prefix="mixnet compiling")
         try:
-            for step in self._steps:
-                applied = step.applied
-                if applied not in futures:
-                    futures[applied] = pool.submit(_program, applied, self._context, options)
+            for part in self.parts:
+                if part.structure not in futures:
+                    future = pool.submit(_program, part.structure, self._context, options)
+                    futures[part.structure] = future
         finally:
             pool.shutdown(wait=False)
-        return [futures[step.applied] for step in self._steps]
+        return [futures[part.structure] for part in self.parts]
 
 
-def _program(applied: Applied, context: Context, options: dict[str, str]) -> Callable[..., Any]:
-    key = applied, context
+def parts(steps: Sequence[Step], heads: Iterable[int]) -> Iterator[Part]:
+    """The parts of a program, in the order in which they run.
+
+    Args:
+        steps: its operations.
+        heads: the values that it returns.
+    """
+    last: dict[int, int] = {}  # value -> the last step that reads it
+    for number, step in enumerate(steps):
+        for value in (*step.inputs, *step.outputs):
+            last[value] = number
+    returned = set(heads)
+    start = 0
+    for end in [*_starts(steps), len(steps)]:
+        if end > start:
+            needed = {each for step in steps[start:end] for each in step.outputs}
+            needed = {each for each in needed if each in returned or last[each] >= end}
+            yield _part(steps[start:end], needed, lambda each, end=end: last[each] < end, returned)  # type: ignore[misc]
+        start = end
+
+
+def _starts(steps: Sequence[Step]) -> Iterator[int]:
+    """Where parts begin: at products, and where the part before is full."""
+    start = 0
+    for number, step in enumerate(steps):
+        if number - start >= MOST_OPERATIONS or (number > start and is_product(step.applied.op)):
+            yield number
+            start = number
+
+
+def _part(
+    steps: Sequence[Step], needed: set[int], is_over: Callable[[int], bool], returned: set[int]
+) -> Part:
+    made = {each for step in steps for each in step.outputs}
+    inputs: dict[int, Known] = {}
+    for step in steps:
+        for value, known in zip(step.inputs, step.applied.inputs, strict=True):
+            if value not in made:
+                inputs.setdefault(value, known)
+    number = {value: i for i, value in enumerate(inputs)}
+    operations = []
+    for step in steps:
+        operations.append((step.applied, tuple([number[value] for value in step.inputs])))
+        for value in step.outputs:
+            number[value] = len(number)
+    outputs = tuple(sorted(needed))
+    return Part(
+        Structure(
+            tuple(operations), tuple(inputs.values()), tuple([number[each] for each in outputs])
+        ),
+        tuple(inputs),
+        tuple([each for step in steps for each in step.scalars]),
+        outputs,
+        tuple([each for each in (*inputs, *outputs) if is_over(each) and each not in returned]),
+    )
+
+
+def _program(structure: Structure, context: Context, options: dict[str, str]) -> Callable[..., Any]:
+    key = structure, context
     program = _programs.get(key)
     if program is None:
-        program = _programs[key] = compiled_alone(applied, context, options)
+        program = _programs[key] = _compiled(structure, context, options)
     return program
 
 
+def _compiled(
+    structure: Structure, context: Context, options: dict[str, str]
+) -> Callable[..., Any]:
+    operations, inputs, outputs = structure
+
+    def program(numbers: Any, *arrays: Any) -> list[Any]:
+        values = list(arrays)
+        at = 0
+        for applied, places in operations:
+            own = [numbers[i] for i in range(at, at + applied.scalars)]
+            at += applied.scalars
+            values += applied.op.apply(applied.statics, [values[i] for i in places], own)
+        return [values[i] for i in outputs]
+
+    count("programs_compiled")
+    specs = [Spec.of(shape, dtype, context) for shape, dtype in inputs]
+    scalars = sum(applied.scalars for applied, _ in operations)
+    return compile_for(program, scalars, specs, context, options=options)
+
+
 def clear() -> None:
-    """Forget the programs of operations."""
+    """Forget the programs of parts."""
     _programs.clear()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -158,7 +158,12 @@ def _compiled_alone(
     op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int, context: Context
 ) -> Runner:
     specs = [Spec.of(shape, dtype, context) for shape, dtype in inputs]
-    call = compiled_alone(Applied(op, statics, inputs, scalars), context)
+    count("programs_compiled")
+
+    def program(numbers: np.ndarray, *arrays: np.ndarray) -> tuple[Any, ...]:
+        return op.apply(statics, arrays, [numbers[i] for i in range(scalars)])
+
+    call = compile_for(program, scalars, specs, context)
     arrays = len(specs)
 
     def run(*values: Any) -> list[Any]:
@@ -168,26 +173,6 @@ def _compiled_alone(
             return [np.asarray(each) for each in call(numbers, *placed)]
 
     return Runner(run, OF_PROGRAM)
-
-
-def compiled_alone(
-    applied: Applied, context: Context, options: Mapping[str, str] | None = None
-) -> Callable[..., Any]:
-    """A program of one operation, ``(vector of numbers, *arrays) -> results`` on the device.
-
-    Args:
-        applied: the operation.
-        context: the device.
-        options: for XLA.
-    """
-    op, statics, inputs, scalars = applied
-    count("programs_compiled")
-
-    def program(numbers: np.ndarray, *arrays: np.ndarray) -> tuple[Any, ...]:
-        return op.apply(statics, arrays, [numbers[i] for i in range(scalars)])
-
-    specs = [Spec.of(shape, dtype, context) for shape, dtype in inputs]
-    return compile_for(program, scalars, specs, context, options=options)
 
 
 def clear() -> None:

@@ -13,7 +13,8 @@ class Decision(NamedTuple):
 
     Args:
         way: ``interpreted``, ``compiling`` (it runs as before while another thread compiles it),
-            ``compiled``, or ``by operator`` (a compiled program for each operation).
+            ``compiled``, ``by operator`` (a compiled program for each operation), or ``in parts`` (one for
+            each product with what follows it).
         because: what decided it: ``worth`` (compiling costs more than the runs so far), ``runs``
             (a compiled program would have saved as much in them), ``slow`` (compiling saves more than
             it costs in a long first run), ``away`` (a GPU computes it, as NumPy would take long),
@@ -108,12 +109,12 @@ def sentence(decision: Decision | list[Any]) -> str:
 
 
 def _on_device(way: str, one: str, runs: int) -> str:
-    alone = "ran on the GPU as a compiled program of its own"
-    if way == "by operator":
+    parts = "on the GPU in parts: a program for each product with the operations behind it"
+    if way == "in parts":
         return (
-            f"Each of its {one} {alone}: these are compiled at the same time, so the first result comes "
-            f"sooner. After {runs} runs another thread compiles all as one program."
+            f"Its {one} ran {parts}. These are compiled at the same time, and equal ones once, so the first "
+            f"result comes sooner. After {runs} runs another thread compiles all as one program."
         )
     if way == "compiling":
-        return f"Each of its {one} still {alone}, while another thread compiled all as one program."
-    return f"It was compiled, {one} as one program, by another thread; until then each {alone}."
+        return f"Its {one} still ran {parts}, while another thread compiled all as one program."
+    return f"It was compiled, {one} as one program, by another thread; until then it ran {parts}."

@@ -144,7 +144,7 @@ def _first(key: tuple[Any, ...], interpreter: Interpreter | None) -> Decision:
         return Decision("interpreted", "worth", len(interpreter), cost.work, cost.compiling, runs)
     if cost.is_away:
         runs = patience.RUNS_ON_DEVICE
-        return Decision("by operator", "away", len(interpreter), cost.work, cost.compiling, runs)
+        return Decision("in parts", "away", len(interpreter), cost.work, cost.compiling, runs)
     return Decision("compiled", "slow", len(interpreter), cost.work, cost.compiling)
 
 

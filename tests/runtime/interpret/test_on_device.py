@@ -1,4 +1,4 @@
-"""Programs of a GPU that run operation by operation until they are compiled; here a CPU stands in for it."""
+"""Programs of a GPU that run in parts until they are compiled; here a CPU stands in for it."""
 
 from __future__ import annotations
 
@@ -64,38 +64,70 @@ def _trained(steps: int) -> list[np.ndarray]:
 
 
 def test_a_training_gives_the_numbers_of_compiled_programs() -> None:
-    before = counted("run_by_operator")
-    by_operator = _trained(2)
-    assert counted("run_by_operator") > before + 30
+    before = counted("run_in_parts")
+    in_parts = _trained(2)
+    assert counted("run_in_parts") > before + 2
     with mx.runtime.compiling_at_once():
         compiled = _trained(2)
-    for one, other in zip(by_operator, compiled, strict=True):
+    for one, other in zip(in_parts, compiled, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
-def test_equal_operations_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled: list[str] = []
+def test_equal_parts_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[tuple[str, ...]] = []
     lock = threading.Lock()
-    real = on_device.compiled_alone
+    real = on_device._compiled
 
-    def noted(applied: Any, *rest: Any) -> Any:
+    def noted(structure: on_device.Structure, *rest: Any) -> Any:
         with lock:
-            compiled.append(applied.op.name)
-        return real(applied, *rest)
+            compiled.append(tuple(applied.op.name for applied, _ in structure.operations))
+        return real(structure, *rest)
 
-    monkeypatch.setattr(on_device, "compiled_alone", noted)
+    monkeypatch.setattr(on_device, "_compiled", noted)
+    w = nd.array([[0.5, 1.0], [0.25, -1.0]])
+    x = nd.array([[0.5, 1.5]])
+    nd.waitall()
+
+    def layers(number: int) -> tuple[np.ndarray, np.ndarray]:
+        y, expected = x, np.array([[0.5, 1.5]])
+        for _ in range(number):
+            y = nd.sin(nd.exp(nd.dot(y, w)))
+            expected = np.sin(np.exp(expected @ w.asnumpy()))
+        return y.asnumpy(), expected
+
+    np.testing.assert_allclose(*layers(5), rtol=1e-5)
+    assert compiled == [("dot", "exp", "sin")]
+    np.testing.assert_allclose(*layers(7), rtol=1e-5)
+    assert compiled == [("dot", "exp", "sin")]  # another program has it already
+
+
+def test_a_long_part_is_cut() -> None:
     x = nd.array([0.5, 1.5])
     x.wait_to_read()
     y = x
-    for _ in range(5):
-        y = nd.sin(nd.exp(y))
-    expected = np.array([0.5, 1.5])
-    for _ in range(5):
-        expected = np.sin(np.exp(expected))
-    np.testing.assert_allclose(y.asnumpy(), expected, rtol=1e-5)
-    assert sorted(compiled) == ["exp", "sin"]
-    np.testing.assert_allclose(nd.sin(x).asnumpy(), np.sin([0.5, 1.5]), rtol=1e-6)
-    assert sorted(compiled) == ["exp", "sin"]  # another program has it already
+    for _ in range(3 * on_device.MOST_OPERATIONS + 1):
+        y = y + 1
+    np.testing.assert_array_equal(y.asnumpy(), np.array([0.5, 1.5]) + 97)
+    (program,) = executable_cache._programs.values()
+    assert isinstance(program.call, on_device.OnDevice)
+    lengths = [len(part.structure.operations) for part in program.call.parts]
+    assert lengths == [on_device.MOST_OPERATIONS] * 3 + [1]
+
+
+def test_values_are_released_after_their_last_reader() -> None:
+    x = nd.array([[0.5, 1.5], [1.0, 2.0]])
+    x.wait_to_read()
+    y = nd.dot(x, x)
+    z = nd.dot(y, x)
+    ((z * 2).wait_to_read(), z.wait_to_read())
+    (program,) = executable_cache._programs.values()
+    assert isinstance(program.call, on_device.OnDevice)
+    first, second = program.call.parts
+    assert first.last_read == () or set(first.last_read) <= set(first.inputs)
+    assert first.outputs[0] in second.inputs
+    alive = set(range(1)) | set(first.outputs) | set(second.outputs)
+    heads = set(program.call._heads)
+    assert alive - set(first.last_read) - set(second.last_read) == heads
 
 
 def test_numbers_may_change_from_run_to_run() -> None:
@@ -119,19 +151,19 @@ def test_another_thread_compiles_after_some_runs(monkeypatch: pytest.MonkeyPatch
     x = nd.array([1.0, 2.0])
     x.wait_to_read()
 
-    def is_by_operator() -> bool:
-        before = counted("run_by_operator")
+    def is_in_parts() -> bool:
+        before = counted("run_in_parts")
         assert (x * 5 + 1).asnumpy().tolist() == [6, 11]
-        return counted("run_by_operator") > before
+        return counted("run_in_parts") > before
 
-    assert all(is_by_operator() for _ in range(patience.RUNS_ON_DEVICE + 5))
+    assert all(is_in_parts() for _ in range(patience.RUNS_ON_DEVICE + 5))
     (program,) = executable_cache._programs.values()
     assert program.decision is not None
     assert "while another thread compiled" in decision.sentence(program.decision)
     ready.set()
-    waiting.until(lambda: not is_by_operator())
+    waiting.until(lambda: not is_in_parts())
     assert program.decision.way == "compiled"
-    assert "until then each ran on the GPU" in decision.sentence(program.decision)
+    assert "until then it ran on the GPU in parts" in decision.sentence(program.decision)
 
 
 def test_what_cannot_be_compiled_fails_and_can_be_tried_again(
@@ -144,7 +176,7 @@ def test_what_cannot_be_compiled_fails_and_can_be_tried_again(
         raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory")
 
     with monkeypatch.context() as patch:
-        patch.setattr(on_device, "compiled_alone", refuse)
+        patch.setattr(on_device, "_compiled", refuse)
         with pytest.raises(RuntimeError, match="memory"):
             nd.exp(x).asnumpy()
     np.testing.assert_allclose(nd.exp(x).asnumpy(), np.exp([1, 2]), rtol=1e-6)
@@ -157,6 +189,4 @@ def test_why_says_how_it_runs() -> None:
     (program,) = executable_cache._programs.values()
     assert program.decision is not None
     text = decision.sentence(program.decision)
-    assert (
-        "a compiled program of its own" in text and f"After {patience.RUNS_ON_DEVICE} runs" in text
-    )
+    assert "in parts" in text and f"After {patience.RUNS_ON_DEVICE} runs" in text
