@@ -132,18 +132,17 @@ class OnDevice:
         return numbers
 
     def _compiling(self) -> list[Future[Callable[..., Any]]]:
-        """Programs of the parts; several threads compile those that are missing, the first ones first."""
+        """Programs of the parts; several threads compile those that are missing, the largest first."""
         if len(_programs) >= _MOST_PROGRAMS:
             _programs.clear()
         options = part_options(self._context.device.platform)  # before the threads all try them
         futures: dict[Structure, Future[Callable[..., Any]]] = {}
         threads = min(MOST_THREADS, os.cpu_count() or 1)
         pool = ThreadPoolExecutor(threads, thread_name_prefix="mixnet compiling")
+        structures = dict.fromkeys([part.structure for part in self.parts])
         try:
-            for part in self.parts:
-                if part.structure not in futures:
-                    future = pool.submit(_program, part.structure, self._context, options)
-                    futures[part.structure] = future
+            for each in sorted(structures, key=lambda each: -len(each.operations)):
+                futures[each] = pool.submit(_program, each, self._context, options)
         finally:
             pool.shutdown(wait=False)
         return [futures[part.structure] for part in self.parts]
