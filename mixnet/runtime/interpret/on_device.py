@@ -17,7 +17,8 @@ import jax
 import numpy as np
 
 from mixnet.context import Context
-from mixnet.ops.tracing.traced import Known
+from mixnet.ops.tracing.traced import Known, traced
+from mixnet.private_jax.calls import primitives
 from mixnet.runtime.compile.ahead import compile_for, forgetters
 from mixnet.runtime.compile.options import is_product, part_options
 from mixnet.runtime.interpret.interpreter import Interpreter, Step
@@ -135,14 +136,13 @@ class OnDevice:
         """Programs of the parts; several threads compile those that are missing, the largest first."""
         if len(_programs) >= _MOST_PROGRAMS:
             _programs.clear()
-        options = part_options(self._context.device.platform)  # before the threads all try them
         futures: dict[Structure, Future[Callable[..., Any]]] = {}
         threads = min(MOST_THREADS, os.cpu_count() or 1)
         pool = ThreadPoolExecutor(threads, thread_name_prefix="mixnet compiling")
         structures = dict.fromkeys([part.structure for part in self.parts])
         try:
             for each in sorted(structures, key=lambda each: -len(each.operations)):
-                futures[each] = pool.submit(_program, each, self._context, options)
+                futures[each] = pool.submit(_program, each, self._context)
         finally:
             pool.shutdown(wait=False)
         return [futures[part.structure] for part in self.parts]
@@ -159,13 +159,11 @@ def parts(steps: Sequence[Step], heads: Iterable[int]) -> Iterator[Part]:
     for number, step in enumerate(steps):
         for value in (*step.inputs, *step.outputs):
             last[value] = number
-    returned = set(heads)
+    last.update(dict.fromkeys(heads, len(steps)))
     start = 0
     for end in [*_starts(steps), len(steps)]:
         if end > start:
-            needed = {each for step in steps[start:end] for each in step.outputs}
-            needed = {each for each in needed if each in returned or last[each] >= end}
-            yield _part(steps[start:end], needed, lambda each, end=end: last[each] < end, returned)  # type: ignore[misc]
+            yield _part(steps[start:end], end, last)
         start = end
 
 
@@ -178,10 +176,8 @@ def _starts(steps: Sequence[Step]) -> Iterator[int]:
             start = number
 
 
-def _part(
-    steps: Sequence[Step], needed: set[int], is_over: Callable[[int], bool], returned: set[int]
-) -> Part:
-    made = {each for step in steps for each in step.outputs}
+def _part(steps: Sequence[Step], end: int, last: dict[int, int]) -> Part:
+    made = [each for step in steps for each in step.outputs]
     inputs: dict[int, Known] = {}
     for step in steps:
         for value, known in zip(step.inputs, step.applied.inputs, strict=True):
@@ -193,7 +189,7 @@ def _part(
         operations.append((step.applied, tuple([number[value] for value in step.inputs])))
         for value in step.outputs:
             number[value] = len(number)
-    outputs = tuple(sorted(needed))
+    outputs = tuple([value for value in made if last[value] >= end])
     return Part(
         Structure(
             tuple(operations), tuple(inputs.values()), tuple([number[each] for each in outputs])
@@ -201,21 +197,19 @@ def _part(
         tuple(inputs),
         tuple([each for step in steps for each in step.scalars]),
         outputs,
-        tuple([each for each in (*inputs, *outputs) if is_over(each) and each not in returned]),
+        tuple([value for value in inputs if last[value] < end]),
     )
 
 
-def _program(structure: Structure, context: Context, options: dict[str, str]) -> Callable[..., Any]:
+def _program(structure: Structure, context: Context) -> Callable[..., Any]:
     key = structure, context
     program = _programs.get(key)
     if program is None:
-        program = _programs[key] = _compiled(structure, context, options)
+        program = _programs[key] = _compiled(structure, context)
     return program
 
 
-def _compiled(
-    structure: Structure, context: Context, options: dict[str, str]
-) -> Callable[..., Any]:
+def _compiled(structure: Structure, context: Context) -> Callable[..., Any]:
     operations, inputs, outputs = structure
 
     def program(numbers: Any, *arrays: Any) -> list[Any]:
@@ -230,6 +224,8 @@ def _compiled(
     count("programs_compiled")
     specs = [Spec.of(shape, dtype, context) for shape, dtype in inputs]
     scalars = sum(applied.scalars for applied, _ in operations)
+    names = set().union(*[primitives(traced(*applied)) for applied, _ in operations])
+    options = part_options(context.device.platform, names)
     return compile_for(program, scalars, specs, context, options=options)
 
 

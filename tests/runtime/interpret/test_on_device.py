@@ -11,6 +11,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
+from mixnet.runtime.compile import options
 from mixnet.runtime.interpret import interpreter, on_device, patience
 from mixnet.runtime.interpret.on_numpy.work import Cost
 from mixnet.runtime.programs import decision, executable_cache
@@ -190,3 +191,15 @@ def test_why_says_how_it_runs() -> None:
     assert program.decision is not None
     text = decision.sentence(program.decision)
     assert "in parts" in text and f"After {patience.RUNS_ON_DEVICE} runs" in text
+
+
+def test_convolutions_alone_are_compiled_untimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(options.QUICK, "cpu", {"xla_backend_optimization_level": "1"})
+    monkeypatch.setitem(
+        options.UNTIMED_CONVOLUTIONS, "cpu", {"xla_cpu_enable_fast_math": "False", "unknown": "1"}
+    )
+    quick = {"xla_backend_optimization_level": "1"}
+    untimed = {**quick, "xla_cpu_enable_fast_math": "False"}
+    assert options.part_options("cpu", {"dot_general", "add"}) == quick
+    assert options.part_options("cpu", {"conv_general_dilated", "add"}) == untimed
+    assert options.part_options("cpu", {"conv_general_dilated", "scatter-add"}) == quick
