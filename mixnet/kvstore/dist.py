@@ -18,16 +18,9 @@ import numpy as np
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import MXNetError, ShapeError
 from mixnet.context import Context
-from mixnet.distributed.processes import (
-    Copies,
-    Shaped,
-    World,
-    buckets,
-    gathered,
-    sums,
-    whole_or_not_at_all,
-    world,
-)
+from mixnet.distributed.buckets import buckets
+from mixnet.distributed.exchanges import Copies, Shaped, gathered, sums
+from mixnet.distributed.processes import World, whole_or_not_at_all, world
 from mixnet.engine.current import current
 from mixnet.engine.variable import Var
 from mixnet.kvstore.compression import Compression, check_compressible, state_shapes
@@ -36,7 +29,8 @@ from mixnet.kvstore.local import Key, LocalStore, _moved
 from mixnet.kvstore.power_sgd import PowerSGD
 from mixnet.kvstore.steps import StepsInOne, StepsOverProcesses, only_records
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.sparse_array import RowSparseNDArray, host_indices, sum_of_rows
+from mixnet.ndarray.row_sparse_array import RowSparseNDArray, sum_of_rows
+from mixnet.ndarray.sparse_array import host_indices
 from mixnet.runtime.devices.collective import Groups
 from mixnet.runtime.value.value import Value, from_host
 

@@ -26,7 +26,7 @@ from mixnet.kvstore.servers import Servers, servers
 from mixnet.kvstore.shard import Rows, Words
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.sparse_array import RowSparseNDArray
+from mixnet.ndarray.row_sparse_array import RowSparseNDArray
 from mixnet.optimizer import Updater as OptimizerUpdater
 from mixnet.runtime.value.later import Later, arrays_of, variables_of
 from mixnet.runtime.value.value import Spec, Value, adopt

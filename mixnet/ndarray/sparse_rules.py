@@ -13,16 +13,12 @@ from mixnet import config
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import AttributeTypeError, DTypeError, ShapeError
 from mixnet.ndarray import invoke as invoke_module
+from mixnet.ndarray.csr_array import CSRNDArray
 from mixnet.ndarray.invoke import Results, invoke, invoke_any
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.operators import install_sparse
-from mixnet.ndarray.sparse_array import (
-    BaseSparseNDArray,
-    CSRNDArray,
-    RowSparseNDArray,
-    host_indices,
-    sum_of_rows,
-)
+from mixnet.ndarray.row_sparse_array import RowSparseNDArray, sum_of_rows
+from mixnet.ndarray.sparse_array import BaseSparseNDArray, host_indices
 from mixnet.ops.op import Op
 from mixnet.ops.registry import find
 from mixnet.runtime.value.state import state

@@ -19,8 +19,9 @@ import numpy as np
 from mixnet import lr_scheduler
 from mixnet.base import AttributeTypeError, FileFormatError
 from mixnet.dtype import BY_NAME, bfloat16
+from mixnet.ndarray.csr_array import CSRNDArray
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.sparse_array import CSRNDArray, RowSparseNDArray
+from mixnet.ndarray.row_sparse_array import RowSparseNDArray
 from mixnet.numpy.ndarray import ndarray
 from mixnet.optimizer.base import Optimizer
 from mixnet.optimizer.pickle_reader import MOST_LEVELS, Budget, Machine, Name, as_key
