@@ -272,7 +272,7 @@ def _exchange(exchange: Any, tensors: Sequence[NDArray], priority: int, name: st
     values = [each._read() for each in tensors]
     values = [each if each.node is None else each.alias() for each in values]
     with RecordingScope(False, None):
-        for bucket in buckets(values):
+        for bucket in buckets([value.spec for value in values]):
             row = [values[i] for i in bucket]
             (exchanged,) = _here().exchange(exchange, [row], priority, name)
             for i, value in zip(bucket, exchanged, strict=True):

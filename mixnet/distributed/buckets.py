@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
-from mixnet.runtime.value.value import Value, aligned_empty
+from mixnet.runtime.value.value import aligned_empty
 
 BUCKET_BYTES = 4 << 20
 """Values share an exchange until they have this many bytes together."""
@@ -18,11 +18,21 @@ _ALONE_BYTES = 1 << 18  # a value from this size on is not copied next to others
 _ALIGNMENT = 64
 
 
-def buckets(values: Sequence[Value]) -> Iterator[list[int]]:
-    """Indices of values that share an exchange: of one dtype, in order, with limited total size."""
-    open_buckets: dict[Any, tuple[list[int], int]] = {}
-    for place, value in enumerate(values):
-        nbytes, dtype = value.spec.nbytes, value.spec.dtype
+class Sized(Protocol):
+    """What is known of an array before it is sent."""
+
+    @property
+    def dtype(self) -> np.dtype: ...
+
+    @property
+    def nbytes(self) -> int: ...
+
+
+def buckets(arrays: Sequence[Sized]) -> Iterator[list[int]]:
+    """Indices of arrays that share an exchange: of one dtype, in order, with limited total size."""
+    open_buckets: dict[np.dtype, tuple[list[int], int]] = {}
+    for place, array in enumerate(arrays):
+        nbytes, dtype = array.nbytes, array.dtype
         if nbytes >= _ALONE_BYTES:
             yield [place]
             continue

@@ -180,7 +180,7 @@ class AsyncStore(InJob, LocalStore):
         if head == 0:
             encoded = body.encode("latin1") if isinstance(body, str) else bytes(body)
             self._updater_turn += 1
-            content: Any = (self._updater_turn, encoded)
+            content = (self._updater_turn, encoded)
             self._tell("updater", dict.fromkeys(range(self._servers.count), content))
         else:
             self._tell("command", dict.fromkeys(range(self._servers.count), (head, body)))

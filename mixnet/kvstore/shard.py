@@ -237,7 +237,7 @@ class Shard:
         stores = {number for number, _ in self._dirty} | set(self._stores)
         for number, key in self._dirty:
             values = self._stores[number]
-            state: Any = None
+            state = None
             if isinstance(values.updater, Updater):
                 state = _to_host(values.updater.states.get(key))
             content = (_to_host(values.arrays[key]), state)

@@ -47,9 +47,8 @@ def f1_score(counts: Any) -> Any:
 def mcc_score(counts: Any) -> Any:
     """Matthews' correlation; sums of the table that are 0 are left out of the divisor."""
     tp, fp, tn, fn = counts[:4]
-    below: Any = 1.0
-    for term in (tp + fp, tp + fn, tn + fp, tn + fn):
-        below = below * jnp.where(term == 0, 1.0, term)
+    sums = (tp + fp, tp + fn, tn + fp, tn + fn)
+    below = math.prod(jnp.where(each == 0, 1.0, each) for each in sums)
     return (tp * tn - fp * fn) / jnp.sqrt(below)
 
 
@@ -98,7 +97,7 @@ class _Binary(EvalMetric):
                 that is raised by ``get`` if the labels are still being computed.
         """
         labelled = pairs(labels, preds)
-        counts: Any = None
+        counts = None
         for label, pred in labelled:
             if pred.ndim < 2:
                 raise np.exceptions.AxisError(1, pred.ndim)

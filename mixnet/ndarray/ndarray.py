@@ -168,7 +168,7 @@ class NDArray(Handle, Installed):
     def _view(self, offset: int, shape: tuple[int, ...], detached: bool = False) -> Self:
         """A handle that shares storage: ``shape`` from element ``offset`` of this one on."""
         own = self._link
-        base: Any = self
+        base = self
         origin, start = None, offset
         if own is not None and own.base is not None:
             if not detached:
@@ -475,8 +475,7 @@ class NDArray(Handle, Installed):
         return self.__jax_array__().__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> Any:
-        array: Any = self._array()
-        return array.__dlpack_device__()
+        return self._array().__dlpack_device__()  # type: ignore[attr-defined]  # JAX types one array
 
     def __getstate__(self) -> dict[str, Any]:
         """``{"handle": bytes}``, one array as a parameter file has it: MXNet's pickled state."""

@@ -335,8 +335,8 @@ class BaseSparseNDArray(NDArray):
         return _unpickle, (type(self), self._data.asnumpy(), aux, self.shape, self.context)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        array: Any = self._from_bytes(state["handle"])
-        if array.stype != self.stype:
+        array = self._from_bytes(state["handle"])
+        if not isinstance(array, BaseSparseNDArray) or array.stype != self.stype:
             raise FileFormatError(
                 f"The pickled array is a {type(array).__name__}, not a {type(self).__name__}."
             )

@@ -78,7 +78,7 @@ def _matrix_norm(x: Any, ord: object, axes: tuple[int, ...], keepdims: bool) -> 
         )
     order = [i for i in range(ndim) if i not in (row, column)]
     values = svd(shape.transpose(x, [*order, row, column]))[1]
-    combine: Any = {2: reduce.max, -2: reduce.min, "nuc": reduce.sum}[ord]
+    combine = reduce.sum if ord == "nuc" else reduce.max if ord == 2 else reduce.min
     norms = combine(values, -1)
     for each in sorted((row, column)) if keepdims else ():
         norms = shape.expand_dims(norms, each)

@@ -156,7 +156,7 @@ def record_small(call: Call, number: float | None, first: Value, second: Value |
         segment = _open(where)
     one = first.slot if first.segment is segment else segment.leaf(first)
     if second is None:
-        item: Any = (call, one)
+        item: tuple[Call, int] | tuple[Call, int, int] = (call, one)
     else:
         item = (call, one, second.slot if second.segment is segment else segment.leaf(second))
     entries = segment.entries

@@ -35,7 +35,7 @@ def _gather(
     shape = shape_of(aval)
     sizes = [int(size) for size in slice_sizes] + list(before[len(slice_sizes) :])
     fills = "FILL" in str(mode)
-    fill: Any = _fill(aval.dtype, fill_value) if fills else None
+    fill = _fill(aval.dtype, fill_value) if fills else np.False_
     indexed = [int(axis) for axis in numbers.start_index_map]
     batched = [int(axis) for axis in numbers.operand_batching_dims]
     sources = [int(axis) for axis in numbers.start_indices_batching_dims]
@@ -94,7 +94,7 @@ def _clipped(head: np.ndarray, limit: int) -> Any:
 
 
 def _all_inside(heads: Sequence[Any], limits: Sequence[int]) -> Any:
-    inside: Any = np.True_
+    inside = np.True_
     for head, limit in zip(heads, limits, strict=True):
         inside = inside & (head >= 0) & (head <= limit)
     return np.asarray(inside)
@@ -214,8 +214,8 @@ class _Places:
 
     def of(self, indices: np.ndarray, updates: np.ndarray) -> tuple[Any, Any, Any]:
         """Numbers of rows, the updates as rows, and which of them are inside; None: all are."""
-        at: Any = np.int64(0)
-        inside: Any = np.True_
+        at: np.ndarray = np.zeros((), np.int64)
+        inside: np.ndarray = np.ones((), bool)
         for i, axis in enumerate(self.indexed):
             head = indices[..., i].astype(np.int64)
             limit = self.shape[axis] - self.size[axis]

@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from mixnet.private_jax.calls import called
-from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
+from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal, literal_array
 from mixnet.runtime.interpret.on_numpy.table import RULES, NoRuleError, is_key
 
 Program = Callable[..., list[np.ndarray]]
@@ -101,8 +101,7 @@ class _Flat:
 
         def place(variable: Any) -> int:
             if type(variable) is Literal:
-                aval: Any = variable.aval
-                return self.constant(np.asarray(variable.val, aval.dtype))
+                return self.constant(literal_array(variable))
             return places[variable]
 
         for equation in jaxpr.eqns:
@@ -237,7 +236,7 @@ def _calls(steps: Sequence[Step], outputs: Sequence[int]) -> list[tuple[Any, ...
     for function, read, written in reversed(steps):
         dead = [i for i in {*read, *written} if i >= 0 and i not in needed]
         needed.update(dead)
-        several: Any = None
+        several: Callable[[Any], tuple[Any, ...]] | None = None
         if not read:
             several = _nothing
         elif len(read) > 1:
