@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AttributeValueError
-from mixnet.metric.evaluation import EvalMetric, check_label_shapes, pairs
+from mixnet.metric.evaluation import Batch, EvalMetric, check_label_shapes, pairs
 from mixnet.metric.registry import register
 from mixnet.metric.totals import as_classes, classes_on_host, measure, measured
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _MORE_CLASSES = "_BinaryClassificationMetrics currently only supports binary classification."
 
@@ -89,7 +86,7 @@ class _Binary(EvalMetric):
         self._macro = average == "macro"
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def update(self, labels: ArrayLike, preds: ArrayLike) -> None:
+    def update(self, labels: Batch, preds: Batch) -> None:
         """Add a batch of labels, 0 and 1, and of probabilities ``(samples, 2)``.
 
         Raises:

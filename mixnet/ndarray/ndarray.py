@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self, overload
 from weakref import WeakValueDictionary
 
@@ -326,6 +326,10 @@ class NDArray(Handle, Installed):
     def stype(self) -> str:
         """Storage type: ``'default'``, dense."""
         return "default"
+
+    if TYPE_CHECKING:  # Python goes through the rows by their numbers
+
+        def __iter__(self) -> Iterator[Self]: ...
 
     def __len__(self) -> int:
         if not self.shape:
