@@ -30,12 +30,11 @@ from mixnet.ndarray.link import Link
 from mixnet.ops.registry import find
 from mixnet.runtime.record import copy as copies
 from mixnet.runtime.record.copy import copy_across, to_host
-from mixnet.runtime.record.record import array_of
 from mixnet.runtime.record.record import record as record_operation
 from mixnet.runtime.value.change import array_lock, assign, change
 from mixnet.runtime.value.handle import Handle
 from mixnet.runtime.value.state import state
-from mixnet.runtime.value.value import Spec, Value, from_device, from_host
+from mixnet.runtime.value.value import Spec, Value, array_of, from_device, from_host
 
 # Tables that programs written for MXNet import from here.
 py_slice = slice
