@@ -1,4 +1,4 @@
-"""No module imports one that imports it, directly or through others: what a module needs can be read alone."""
+"""No module imports one that imports it, directly or through others: each can be read alone."""
 
 from __future__ import annotations
 
