@@ -94,7 +94,7 @@ class HostRun:
                     f"the CPU, or use DataLoader(..., thread_pool=True)."
                 )
         elif array is None:
-            with _off():
+            with _off():  # it was recorded before this scope, for its device
                 array = array_of(value)
         return np.asarray(array)
 

@@ -61,6 +61,7 @@ def _gather(
             x = _with_windows(x, [sizes[a] for a in wide], wide)
         if len(heads) == 1 and not batched and heads[0].dtype.kind == "i":
             moved = x.transpose(_first(front, x.ndim)) if indexed[0] else x
+            # For one index, take is quicker than indexing, and moves what is outside inside as XLA does.
             if heads[0].ndim == 0 and 0 <= heads[0] <= limits[0]:
                 result = moved[int(heads[0])]
             else:
@@ -244,12 +245,14 @@ def _write(flat: Any, at: Any, rows: Any, combine: Any) -> None:
     elif flat.shape[1] == 1:
         combine.at(flat[:, 0], at, rows[:, 0])
     else:
+        # ufunc.at adds row by row; in order of places, all rows of a place are one reduction.
         order = np.argsort(at, kind="stable")
         sorted_at = at[order]
         first = np.flatnonzero(np.concatenate([[True], sorted_at[1:] != sorted_at[:-1]]))
         if first.size == at.size:  # each place once
             flat[at] = combine(flat[at], rows)
         else:
+            # What is to be subtracted from a place is added up first.
             join = np.add if combine is np.subtract else combine
             joined = join.reduceat(rows[order], first, axis=0)
             flat[sorted_at[first]] = combine(flat[sorted_at[first]], joined)

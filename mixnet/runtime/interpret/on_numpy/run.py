@@ -121,6 +121,7 @@ class _Flat:
 
     def steps(self, outputs: Sequence[int]) -> list[Step]:
         """The steps needed for these results."""
+        # Backwards: an equation that nothing needs is left out, and so is what only it read.
         needed = set(outputs)
         live = []
         for each in reversed(self.equations):
@@ -148,6 +149,7 @@ class _Flat:
 
 
 def _is_small(name: str, equation: Any) -> bool:
+    # A view takes no memory of its own; any other result stays as long as the program.
     return name in _VIEWS or (
         name not in _LOOPS
         and all(math.prod(v.aval.shape) <= _MOST_FOLDED for v in equation.outvars)
@@ -181,6 +183,7 @@ def _runner(
         one = _one(count, *steps[0][:2], flat.constants, bool(bare))
         if one is not None:
             return one
+    # Constant -1 is the last slot, -2 the one before it: a negative slot is an index of a list as it is.
     template = [None] * flat.size + flat.constants[::-1]
     calls = _calls(steps, outputs)
     fixed = [i for i, slot in enumerate(outputs) if slot < 0]
@@ -192,6 +195,7 @@ def _runner(
         slots[:count] = arrays
         for function, single, several, to, dead in calls:
             result = function(slots[single]) if several is None else function(*several(slots))
+            # Most steps have one result, which is in no list: this loop is what small programs cost.
             if to.__class__ is int:
                 slots[to] = result
             else:
@@ -202,7 +206,7 @@ def _runner(
         results = [slots[i] for i in outputs]
         for i in bare:
             results[i] = np.asarray(results[i])
-        for i in fixed:
+        for i in fixed:  # the caller may write to a result, and the constant is that of all runs
             results[i] = np.array(results[i])
         return results
 
