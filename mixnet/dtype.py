@@ -57,14 +57,13 @@ def as_dtype(dtype: DTypeLike) -> np.dtype:
         return _known[dtype]
     except (KeyError, TypeError):
         pass
-    named: Any = dtype  # whatever NumPy takes
     try:
         if isinstance(dtype, str) and dtype in BY_NAME:
             result = BY_NAME[dtype]
-        elif hasattr(dtype, "asnumpy"):  # an array says its own
-            result = np.dtype(named.dtype)
+        elif hasattr(dtype, "asnumpy") and hasattr(dtype, "dtype"):  # an array says its own
+            result = np.dtype(dtype.dtype)
         else:
-            result = np.dtype(named)
+            result = np.dtype(dtype)
         CODES[result]
     except (KeyError, TypeError, ValueError, SyntaxError):  # NumPy's texts of structures
         raise UnknownDTypeError(

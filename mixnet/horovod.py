@@ -16,8 +16,10 @@ import numpy as np
 
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import AttributeValueError, MXNetError, ShapeError
+from mixnet.distributed.buckets import buckets
+from mixnet.distributed.exchanges import Copies, sums
 from mixnet.distributed.job import local_rank as _local_rank
-from mixnet.distributed.processes import Copies, World, buckets, sums
+from mixnet.distributed.processes import World
 from mixnet.distributed.processes import world as _world
 from mixnet.gluon.parameter import DeferredInitializationError, Parameter, ParameterDict
 from mixnet.gluon.trainer import Trainer
@@ -270,7 +272,7 @@ def _exchange(exchange: Any, tensors: Sequence[NDArray], priority: int, name: st
     values = [each._read() for each in tensors]
     values = [each if each.node is None else each.alias() for each in values]
     with RecordingScope(False, None):
-        for bucket in buckets(values):
+        for bucket in buckets([value.spec for value in values]):
             row = [values[i] for i in bucket]
             (exchanged,) = _here().exchange(exchange, [row], priority, name)
             for i, value in zip(bucket, exchanged, strict=True):

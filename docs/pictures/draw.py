@@ -54,7 +54,7 @@ PICTURES = {
         [Box("rec", "recorded", "like any other operations", kind=2), Box("grad", "x.grad", "one program for all", kind=4)],
     ], [("mark", "tape"), ("scope", "tape"), ("fun", "tape"), ("tape", "pass", "backward()"), ("pass", "rec"), ("rec", "grad", "read")]),
     "ndarray": ("a handle points to a value, computed or pending; views share the storage of their base", [
-        [Box("a", "a", "NDArray: the handle", "ndarray.py", 0), Box("v", "a[1:3]", "a view: base, offset, shape", "indexing.py", 0), Box("s", "sparse array", "values and positions", "sparse_array.py", 0)],
+        [Box("a", "a", "NDArray: the handle", "ndarray.py", 0), Box("v", "a[1:3]", "a view: base, offset, shape", "link.py", 0), Box("s", "sparse array", "values and positions", "sparse_array.py", 0)],
         [Box("val", "Value", "spec: shape, dtype, device", kind=1), Box("new", "a += 1", "a new version; the old one stays readable", "operators.py", 6)],
         [Box("pend", "pending", "output of a segment", kind=3), Box("dev", "jax.Array", "on the device", kind=2), Box("host", "asnumpy()", "waits, copies", kind=5)],
     ], [("a", "val"), ("v", "a", "shares", True), ("s", "val", "several"), ("new", "val", ""), ("val", "pend"), ("pend", "dev", ""), ("dev", "host", "")]),
@@ -79,7 +79,7 @@ PICTURES = {
     "gluon": ("a network is a class; hybridize turns its forward into one graph; the trainer updates all parameters", [
         [Box("data", "DataLoader", "prefetched batches", "data/dataloader.py", 0), Box("block", "HybridBlock", "children and parameters", "block/hybrid.py", 0), Box("param", "Parameter", "created when its shape is known", "parameter/parameter.py", 0)],
         [Box("imp", "called on arrays", "operations one by one", kind=1), Box("comp", "composed on symbols", "after hybridize()", "block/compose.py", 2), Box("trace", "traced", "where forward is overridden", "trace.py", 2)],
-        [Box("loss", "loss", "one number per sample", "loss.py", 3)],
+        [Box("loss", "loss", "one number per sample", "loss", 3)],
         [Box("tr", "Trainer.step", "one program for all", "trainer.py", 4)],
     ], [("data", "imp"), ("block", "imp"), ("block", "comp"), ("block", "trace"), ("imp", "loss"), ("comp", "loss"), ("trace", "loss"), ("loss", "tr", "backward()"), ("tr", "param", "new values", True)]),
     "module": ("fit passes batches to the executors of a module, one per device, and updates the parameters", [

@@ -91,7 +91,7 @@ class _FunctionBackward(Operator):
             return gradient._read()
         zeros = find("_zeros")
         statics, _ = zeros.bind({"shape": spec.shape, "dtype": spec.dtype.name})
-        target: Any = gradient._wrap(record_operation(zeros, statics, (), (), spec.context)[0])
+        target = gradient._wrap(record_operation(zeros, statics, (), (), spec.context)[0])
         try:
             target[:] = gradient
         except ShapeError:

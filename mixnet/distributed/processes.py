@@ -13,22 +13,30 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from mixnet import config
 from mixnet.base import MXNetError
 from mixnet.distributed.agreement import Description
 from mixnet.distributed.awaited import WITHOUT_LIMIT, Steps
+from mixnet.distributed.buckets import flattened, places_in_bucket
 from mixnet.distributed.direct import Direct, connect
+from mixnet.distributed.exchanges import (
+    DIRECTLY,
+    Shaped,
+    gathered,
+    over_processes,
+    program_of,
+    sums,
+    swapped,
+)
 from mixnet.distributed.job import Job, JobError, WorkerLostError, find_job
 from mixnet.distributed.lines import quiet
 from mixnet.distributed.member import Member
@@ -38,20 +46,14 @@ from mixnet.engine.engine import mark_reported
 from mixnet.engine.task import Done
 from mixnet.engine.variable import Var
 from mixnet.ops.schema.over_devices import AXIS, Exchange
-from mixnet.private_jax.arrays import batched_put
 from mixnet.private_jax.jobs import connected_client
 from mixnet.process.interrupt import Deferred
 from mixnet.process.tracebacks import print_error, show, show_in_notebook
 from mixnet.runtime.devices.meeting import join_workers
 from mixnet.runtime.value.later import Later, arrays_of, variables_of
-from mixnet.runtime.value.value import Spec, Value, aligned_empty, check_pending, handed_over
-
-BUCKET_BYTES = 4 << 20
-"""Values share an exchange until they have this many bytes together."""
+from mixnet.runtime.value.value import Spec, Value, check_pending, handed_over
 
 _SHORT_BYTES = 1 << 20  # messages that the thread that pushes them begins to send
-_ALONE_BYTES = 1 << 18  # a value from this size on is not copied next to others
-_ALIGNMENT = 64
 _PATIENCE = 3.0  # seconds between a broken connection and the message that names the lost process
 
 Rows = Sequence[Sequence[Value]]
@@ -128,7 +130,7 @@ class World:
         """Whether the sum of values of these specs, of one dtype, is exchanged without a program."""
         kind = specs[0].dtype
         sizes = tuple([math.prod(spec.shape) for spec in specs])
-        length = _places(sizes, kind.itemsize, True)[1]
+        length = places_in_bucket(sizes, kind.itemsize, True)[1]
         return self._direct is not None and self._direct.carries(length * kind.itemsize, kind)
 
     def pooled(self, name: str, exchange: Exchange, values: Sequence[Value]) -> Value:
@@ -209,10 +211,12 @@ class World:
         host = [np.asarray(array) for array in arrays]
         rows = [host[i : i + count] for i in range(0, len(host), count)]
         places = [
-            _places(tuple([each.size for each in row]), row[0].dtype.itemsize, has_any_length)
+            places_in_bucket(
+                tuple([each.size for each in row]), row[0].dtype.itemsize, has_any_length
+            )
             for row in rows
         ]
-        flat = [_flat(row, *place) for row, place in zip(rows, places, strict=True)]
+        flat = [flattened(row, *place) for row, place in zip(rows, places, strict=True)]
         sums = yield from self._steps(exchange, flat)
         results = []
         with jax.enable_x64(True):
@@ -347,7 +351,7 @@ class World:
     def _steps(self, exchange: Exchange, arrays: Sequence[np.ndarray]) -> Steps[list[np.ndarray]]:
         """An exchange of flat arrays on the host, which yields where it waits."""
         self.check()
-        direct, directly = self._direct, _DIRECTLY.get(exchange)
+        direct, directly = self._direct, DIRECTLY.get(exchange)
         try:
             if (
                 direct is None
@@ -368,7 +372,7 @@ class World:
     def _by_program(self, exchange: Exchange, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         with jax.enable_x64(True):
             whole = [over_processes(array, self._sharding) for array in arrays]
-            results = _program(exchange, self._sharding)(*whole)
+            results = program_of(exchange, self._sharding)(*whole)
             return [np.asarray(each.addressable_data(0)) for each in results]
 
     def check(self) -> None:
@@ -438,171 +442,6 @@ def _described(name: str, labels: tuple[Any, ...], specs: tuple[Spec, ...]) -> D
     keys = [f"{label!r} " for label in labels] or [""] * len(specs)
     parts = [f"{key}{spec.shape} {spec.dtype.name}" for key, spec in zip(keys, specs, strict=True)]
     return Description(f"{name} of {', '.join(parts)}")
-
-
-def over_processes(part: np.ndarray, sharding: NamedSharding) -> jax.Array:
-    """A flat array over all processes, of which this one has a part; its memory is used if it is aligned."""
-    return _placed(part, (len(part) * sharding.num_devices,), sharding)
-
-
-def on_device(array: np.ndarray, sharding: SingleDeviceSharding) -> jax.Array:
-    """An array on this process's device of the job; its memory is used if it is aligned."""
-    return _placed(array, array.shape, sharding)
-
-
-def _placed(part: np.ndarray, shape: tuple[int, ...], sharding: Sharding) -> jax.Array:
-    if _device_put is None:
-        return jax.make_array_from_callback(shape, sharding, lambda index: part)
-    aval, devices = _layout(shape, part.dtype, sharding)
-    array: jax.Array = _device_put(aval, sharding, [part], devices)
-    return array
-
-
-@lru_cache(maxsize=4096)
-def _layout(shape: tuple[int, ...], dtype: np.dtype, sharding: Sharding) -> tuple[Any, list[Any]]:
-    return jax.core.ShapedArray(shape, dtype), list(sharding.addressable_devices)
-
-
-_device_put = batched_put()
-
-
-@dataclass(frozen=True)
-class Shaped:
-    """An exchange of arrays of some shapes as one of flat arrays, which may be longer."""
-
-    exchange: Exchange
-    shapes: tuple[tuple[int, ...], ...]
-
-    def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """The computation in each process."""
-        parts = [
-            each[: math.prod(shape)].reshape(shape)
-            for each, shape in zip(arrays, self.shapes, strict=True)
-        ]
-        exchanged = zip(self.exchange(parts), arrays, strict=True)
-        return tuple(jnp.pad(each.ravel(), (0, len(flat) - each.size)) for each, flat in exchanged)
-
-
-def sums(arrays: Sequence[Any]) -> tuple[Any, ...]:
-    """The exchange that sums over all processes."""
-    return tuple(jax.lax.psum(each, AXIS) for each in arrays)
-
-
-@dataclass(frozen=True)
-class Copies:
-    """The exchange that copies one process's values to all, bit for bit.
-
-    Args:
-        root: rank of the one.
-    """
-
-    root: int = 0
-
-    def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """The computation in each process: all but the root contribute zeros."""
-        is_root = jax.lax.axis_index(AXIS) == self.root
-        copies = []
-        for each in arrays:
-            bits = jax.lax.bitcast_convert_type(each, f"uint{8 * each.dtype.itemsize}")
-            total = jax.lax.psum(jnp.where(is_root, bits, 0), AXIS)
-            copies.append(jax.lax.bitcast_convert_type(total, each.dtype))
-        return tuple(copies)
-
-
-def swapped(arrays: Sequence[Any]) -> tuple[Any, ...]:
-    """The exchange in which every process sends a part to each other one (all-to-all), in rank order."""
-    return tuple(jax.lax.all_to_all(each, AXIS, 0, 0, tiled=True) for each in arrays)
-
-
-def gathered(arrays: Sequence[Any]) -> tuple[Any, ...]:
-    """The exchange that concatenates the values of all processes, for all of them (all-gather)."""
-    return tuple(jax.lax.all_gather(each, AXIS, tiled=True) for each in arrays)
-
-
-_DIRECTLY: dict[Exchange, Callable[[Direct, np.ndarray], Steps[np.ndarray]]] = {
-    sums: Direct.sum,
-    gathered: Direct.gather,
-}
-"""How short messages are exchanged without a program."""
-
-
-def buckets(values: Sequence[Value]) -> Iterator[list[int]]:
-    """Indices of values that share an exchange: of one dtype, in order, with limited total size."""
-    open_buckets: dict[Any, tuple[list[int], int]] = {}
-    for place, value in enumerate(values):
-        nbytes, dtype = value.spec.nbytes, value.spec.dtype
-        if nbytes >= _ALONE_BYTES:
-            yield [place]
-            continue
-        bucket, filled = open_buckets.get(dtype, ([], 0))
-        if bucket and filled + nbytes > BUCKET_BYTES:
-            yield bucket
-            bucket, filled = [], 0
-        bucket.append(place)
-        open_buckets[dtype] = bucket, filled + nbytes
-    for bucket, _ in open_buckets.values():
-        yield bucket
-
-
-def bucket_length(sizes: Sequence[int], itemsize: int) -> int:
-    """How many elements a bucket of arrays has on its way.
-
-    Args:
-        sizes: elements of each array.
-        itemsize: bytes of an element.
-    """
-    if len(sizes) == 1 and sizes[0] * itemsize >= _ALONE_BYTES:
-        return sizes[0]  # as it is
-    step = _step(itemsize)
-    # Few lengths, so that there are few programs.
-    return 1 << max(step, sum(math.ceil(size / step) * step for size in sizes) - 1).bit_length()
-
-
-def _step(itemsize: int) -> int:
-    return max(1, _ALIGNMENT // itemsize)
-
-
-@lru_cache(maxsize=4096)
-def _places(sizes: tuple[int, ...], itemsize: int, has_any_length: bool) -> tuple[list[int], int]:
-    """Where each array begins in the flat one, in elements, and how long that is."""
-    step = _step(itemsize)
-    places, place = [], 0
-    for size in sizes:
-        places.append(place)
-        place += math.ceil(size / step) * step
-    return places, place if has_any_length else bucket_length(sizes, itemsize)
-
-
-def _flat(arrays: Sequence[np.ndarray], places: Sequence[int], size: int) -> np.ndarray:
-    first = arrays[0]
-    if len(arrays) == 1 and first.size == size:
-        flat = np.ascontiguousarray(first).reshape(-1)
-        if flat.ctypes.data % _ALIGNMENT == 0:
-            return flat
-    row = aligned_empty((size,), first.dtype)
-    end = 0
-    for array, start in zip(arrays, places, strict=True):
-        row[end:start] = 0
-        end = start + array.size
-        row[start:end] = array.reshape(-1)
-    row[end:] = 0
-    return row
-
-
-@lru_cache(maxsize=1024)
-def _program(exchange: Exchange, sharding: NamedSharding) -> Any:
-    def shard(*arrays: object) -> tuple[Any, ...]:
-        return exchange(arrays)
-
-    return jax.jit(
-        jax.shard_map(
-            shard,
-            mesh=sharding.mesh,
-            in_specs=sharding.spec,
-            out_specs=sharding.spec,
-            check_vma=False,
-        )
-    )
 
 
 def _connected_sharding(member: Member) -> NamedSharding:

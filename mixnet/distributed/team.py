@@ -13,7 +13,8 @@ from jax.sharding import SingleDeviceSharding
 from mixnet.context import Context
 from mixnet.distributed.agreement import Description
 from mixnet.distributed.awaited import WITHOUT_LIMIT, Steps
-from mixnet.distributed.processes import World, on_device
+from mixnet.distributed.exchanges import on_device
+from mixnet.distributed.processes import World
 from mixnet.engine.variable import Var
 from mixnet.ops.schema.over_devices import AXIS
 from mixnet.runtime.record.joint import SumsOver, Team

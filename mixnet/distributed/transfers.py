@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from mixnet import config
 from mixnet.base import AttributeKindError, AttributeTypeError, AttributeValueError
+from mixnet.distributed.buckets import bucket_length, buckets
 from mixnet.distributed.placement import Placement
-from mixnet.distributed.processes import bucket_length, buckets
 from mixnet.units import size_text
 
 KINDS = ("ring", "tree", "server")
@@ -247,9 +246,8 @@ def _messages(arrays: Sequence[Gradient], in_one: bool) -> list[tuple[tuple[int 
             (tuple(each.key for each in some), sum(each.nbytes for each in some))
             for some in by_dtype.values()
         ]
-    values: Any = [SimpleNamespace(spec=each) for each in arrays]
     messages = []
-    for bucket in buckets(values):
+    for bucket in buckets(arrays):
         some = [arrays[i] for i in bucket]
         sizes = [each.nbytes // each.dtype.itemsize for each in some]
         length = bucket_length(sizes, some[0].dtype.itemsize)

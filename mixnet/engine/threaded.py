@@ -78,9 +78,9 @@ class ThreadedEngine(Engine):
     def _reset(self) -> None:
         # One lock for everything: it is held for a few list operations, never while work runs. It is
         # reentrant, because the garbage collector may run a finalizer at any line, which may push work.
-        lock: Any = locks.make("engine")
+        lock = locks.make("engine")
         self._lock = lock
-        self._changed = threading.Condition(lock)
+        self._changed = threading.Condition(lock)  # type: ignore[arg-type]  # a lock in all it does
         self._waiters = 0
         self._pools: dict[str, Pool] = {}
         self._pending: set[Task] = set()

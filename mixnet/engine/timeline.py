@@ -112,7 +112,7 @@ class Timeline:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: ``{"rows": [...]}`` in the order in which they ended."""
-        return {"rows": list(self._rows.copy())}
+        return {"rows": list(self._rows.copy())}  # a copy, as workers add rows meanwhile
 
     def chrome(self) -> dict[str, Any]:
         """The rows as a Chrome trace (``chrome://tracing``, Perfetto): times in microseconds."""

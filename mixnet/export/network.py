@@ -132,7 +132,7 @@ def predicted_inputs(node: Node) -> tuple[Entry, ...]:
 def as_function(node: Node) -> Callable[..., Sequence[Any]]:
     """A node as a function of its arrays; one that draws numbers draws them from a fixed stream."""
     scalars = [np.float64(each) for each in node.scalars]
-    op: Any = node.op
+    op = node.op
 
     def run(*arrays: object) -> Any:
         if op.takes_key:

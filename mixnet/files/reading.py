@@ -19,7 +19,7 @@ from mixnet.base import AttributeTypeError, FileFormatError, MissingFileError, M
 _CHUNK = 1 << 20
 
 
-def opened(path: str | os.PathLike[str]) -> IO[bytes]:
+def opened(path: str | os.PathLike[str]) -> io.BufferedReader:
     """A file, open to be read.
 
     Raises:

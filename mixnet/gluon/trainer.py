@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict
 
 from mixnet import config
 from mixnet.autograd.scope import RecordingScope, unrecorded
@@ -29,6 +29,11 @@ from mixnet.runtime.record.record import flush
 from mixnet.runtime.value.state import noted_writes
 
 _LARGE = 1 << 24  # elements of a parameter that a store on the host should not update
+
+
+class _StoreParams(TypedDict):
+    kvstore: str | KVStoreBase | None
+    update_on_kvstore: bool | None
 
 
 class Trainer:
@@ -70,7 +75,10 @@ class Trainer:
         self._contexts = self._check_contexts()
         self._init_optimizer(optimizer, optimizer_params)
         self._scale: float = self._optimizer.rescale_grad
-        self._kvstore_params = {"kvstore": kvstore, "update_on_kvstore": update_on_kvstore}
+        self._kvstore_params: _StoreParams = {
+            "kvstore": kvstore,
+            "update_on_kvstore": update_on_kvstore,
+        }
         self._amp_loss_scaler: Any = None  # see mixnet.contrib.amp
         self._amp_original_scale = self._scale
         self._reset_kvstore()
@@ -133,8 +141,8 @@ class Trainer:
             TypeError: the store is neither a name nor a KVStore nor None.
             ValueError: the store or the parameters are incompatible with ``update_on_kvstore``.
         """
-        kvstore: Any = self._kvstore_params["kvstore"]
-        on_store: Any = self._kvstore_params["update_on_kvstore"]
+        kvstore = self._kvstore_params["kvstore"]
+        on_store = self._kvstore_params["update_on_kvstore"]
         store = self._chosen_store(kvstore)
         self._kvstore, self._distributed = store, store is not None and "dist" in store.type
         if store is None:
@@ -233,16 +241,20 @@ class Trainer:
             self._init_params()
 
     def _row_sparse_pull(
-        self, parameter: Parameter, out: object, row_id: NDArray, full_idx: bool = False
+        self,
+        parameter: Parameter,
+        out: NDArray | Sequence[NDArray],
+        row_id: NDArray,
+        full_idx: bool = False,
     ) -> None:
         """Pull rows of a row_sparse parameter from the store; with ``full_idx`` all of them."""
         self._prepare()
         key = self._param2idx[parameter.name]
-        store: Any = self._kvstore
+        store = self._kvstore
         if full_idx:
-            store.pull(key, out=out, priority=-key, ignore_sparse=False)
+            store.pull(key, out=out, priority=-key, ignore_sparse=False)  # type: ignore[union-attr]
         else:
-            store.row_sparse_pull(key, out=out, row_ids=row_id, priority=-key)
+            store.row_sparse_pull(key, out=out, row_ids=row_id, priority=-key)  # type: ignore[union-attr]
 
     # ---- steps ----------------------------------------------------------------------------------
 

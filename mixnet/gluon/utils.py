@@ -113,12 +113,11 @@ def clip_global_norm(
     if len(arrays) == 0:
         raise CheckError("clip_global_norm takes a non-empty list of arrays.")
     context = arrays[0].context
-    total: Any = sum(((each.as_in_context(context) ** 2).sum() for each in arrays), 0.0)
-    norm = total.sqrt()
-    value: Any = norm.reshape((1,)) if norm.shape == () and not is_np_array() else norm
+    squares = [(each.as_in_context(context) ** 2).sum() for each in arrays]
+    norm = sum(squares[1:], squares[0]).sqrt()
     if check_isfinite:
-        value = np.float32(norm.asnumpy().reshape(-1)[0])
-        if not np.isfinite(value):
+        number = np.float32(norm.asnumpy().reshape(-1)[0])
+        if not np.isfinite(number):
             warnings.warn(
                 "the gradients contain nan or inf: the result of clip_global_norm is undefined.",
                 stacklevel=2,
@@ -126,7 +125,9 @@ def clip_global_norm(
     scale = (max_norm / (norm + 1e-8)).clip(0.0, 1.0)
     for each in arrays:
         each *= scale.as_in_context(each.context).astype(each.dtype, copy=False)
-    return value
+    if check_isfinite:
+        return number
+    return norm.reshape((1,)) if norm.shape == () and not is_np_array() else norm
 
 
 def shape_is_known(shape: Sequence[int] | None) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from mixnet.ops.operator import Operator
@@ -83,7 +83,7 @@ class Node:
         scalars: tuple[float, ...] = (),
         inputs: tuple[Entry, ...] = (),
         name: str = "",
-        attrs: Mapping[str, str] | None = None,
+        attrs: dict[str, str] | None = None,
         values: Any = None,
     ):
         self.op = op  # type: ignore[assignment]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from mixnet.attribute import HIDDEN, hidden
 from mixnet.base import FileFormatError, MXNetError
@@ -320,12 +320,12 @@ def _move_to_inputs(node: Node) -> None:
 
     Files from before version 1.0 keep the attributes of parameters with the operation.
     """
-    attrs = cast("dict[str, str]", node.attrs)
+    attrs = node.attrs
     names = node.op.argument_names(node.statics)
     for name, entry in zip(names, node.inputs, strict=False):
         for key in HIDDEN:
             if entry.node.is_variable and f"{name}_{key}" in attrs:
-                cast("dict[str, str]", entry.node.attrs)[hidden(key)] = attrs.pop(f"{name}_{key}")
+                entry.node.attrs[hidden(key)] = attrs.pop(f"{name}_{key}")
 
 
 def check_attributes(node: Node) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -446,7 +447,7 @@ class Normalizer:
                 .reshape(*pixels.shape)
                 .transpose(2, 0, 1)
             )
-            planes: Any = ()
+            planes: Sequence[np.ndarray] = ()
         else:
             planes = cv2.split(pixels)
         for index, (plane, values, target) in enumerate(zip(planes, table, out, strict=False)):

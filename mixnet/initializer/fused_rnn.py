@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from mixnet.base import AttributeValueError
 from mixnet.initializer.initializer import InitDesc, Initializer, create, register
 from mixnet.ndarray.ndarray import NDArray
 
@@ -77,7 +78,12 @@ class FusedRNN(Initializer):
 
     def _init_weight(self, desc: str, arr: NDArray) -> None:
         whole = getattr(desc, "global_init", None)
-        chosen: Any = self._init or whole
+        chosen = self._init or whole
+        if chosen is None:
+            raise AttributeValueError(
+                f"FusedRNN: there is no initializer for the parts of {desc!r}: pass init=, or an InitDesc "
+                f"with the network's global_init."
+            )
         begin = 0
         for name, shape in self._parts(arr.size):
             end = begin + (shape[0] * shape[1] if len(shape) == 2 else shape[0])

@@ -29,7 +29,7 @@ def _names(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 def _opened(path: str) -> Any:
     """Open a binary file, decompressed if it is gzipped."""
-    plain: Any = opened(path)
+    plain = opened(path)
     return _Unpacked(plain) if plain.peek(2)[:2] == b"\x1f\x8b" else plain
 
 

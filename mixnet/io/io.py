@@ -2,12 +2,12 @@
 
 from typing import Any
 
-import mixnet.io as _io
 from mixnet.io.batch import DataBatch as DataBatch
 from mixnet.io.batch import DataDesc as DataDesc
 from mixnet.io.files import CSVIter as CSVIter
 from mixnet.io.files import LibSVMIter as LibSVMIter
 from mixnet.io.files import MNISTIter as MNISTIter
+from mixnet.io.image_iterators import image_iterator as _image_iterator
 from mixnet.io.iterator import DataIter as DataIter
 from mixnet.io.loader import MXDataIter as MXDataIter
 from mixnet.io.ndarray_iter import NDArrayIter as NDArrayIter
@@ -17,6 +17,4 @@ from mixnet.io.wrappers import ResizeIter as ResizeIter
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("Image"):
-        return getattr(_io, name)
-    raise AttributeError(f"module 'mixnet.io.io' has no attribute {name!r}")
+    return _image_iterator(__name__, name)

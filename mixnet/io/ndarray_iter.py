@@ -12,8 +12,8 @@ from mixnet.io.batch import DataBatch, DataDesc
 from mixnet.io.iterator import DataIter
 from mixnet.io.source import Sources, is_stored, named_sources, take_rows
 from mixnet.ndarray.create import array
+from mixnet.ndarray.csr_array import CSRNDArray
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.sparse_array import CSRNDArray
 
 
 class NDArrayIter(DataIter):

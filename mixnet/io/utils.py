@@ -3,8 +3,8 @@
 from mixnet.io.source import named_sources as _init_data  # noqa: F401
 from mixnet.ndarray import sparse as _sparse
 from mixnet.ndarray.create import array as array
+from mixnet.ndarray.csr_array import CSRNDArray as CSRNDArray
 from mixnet.ndarray.ndarray import NDArray as NDArray
-from mixnet.ndarray.sparse_array import CSRNDArray as CSRNDArray
 
 sparse_array = _sparse.array
 h5py = None

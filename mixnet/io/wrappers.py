@@ -67,9 +67,8 @@ class ResizeIter(_OverIterators):
         self.reset_internal = reset_internal
         self.cur = 0
         self.current_batch: DataBatch | None = None
-        source: Any = data_iter  # of any class that has what modules need
-        self.provide_data = source.provide_data
-        self.provide_label = source.provide_label
+        self.provide_data = data_iter.provide_data  # type: ignore[attr-defined]  # was checked
+        self.provide_label = data_iter.provide_label  # type: ignore[attr-defined]
         self.batch_size = data_iter.batch_size
         if hasattr(data_iter, "default_bucket_key"):
             self.default_bucket_key = data_iter.default_bucket_key

@@ -18,16 +18,9 @@ import numpy as np
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import MXNetError, ShapeError
 from mixnet.context import Context
-from mixnet.distributed.processes import (
-    Copies,
-    Shaped,
-    World,
-    buckets,
-    gathered,
-    sums,
-    whole_or_not_at_all,
-    world,
-)
+from mixnet.distributed.buckets import buckets
+from mixnet.distributed.exchanges import Copies, Shaped, gathered, sums
+from mixnet.distributed.processes import World, whole_or_not_at_all, world
 from mixnet.engine.current import current
 from mixnet.engine.variable import Var
 from mixnet.kvstore.compression import Compression, check_compressible, state_shapes
@@ -36,7 +29,9 @@ from mixnet.kvstore.local import Key, LocalStore, _moved
 from mixnet.kvstore.power_sgd import PowerSGD
 from mixnet.kvstore.steps import StepsInOne, StepsOverProcesses, only_records
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.sparse_array import RowSparseNDArray, host_indices, sum_of_rows
+from mixnet.ndarray.row_sparse_array import RowSparseNDArray, sum_of_rows
+from mixnet.ndarray.sparse_array import host_indices
+from mixnet.ops.schema.over_devices import Exchange
 from mixnet.runtime.devices.collective import Groups
 from mixnet.runtime.value.value import Value, from_host
 
@@ -143,7 +138,7 @@ class OverProcesses(InJob):
         self._check_alike(keys)
         dense = [key for key in keys if not self.stored[key]._is_sparse]
         values = [self.stored[key]._read() for key in dense]
-        for bucket in buckets(values):
+        for bucket in buckets([value.spec for value in values]):
             names = [dense[i] for i in bucket]
             row_of_mine = [values[i] for i in bucket]
             (row,) = self.world.exchange(Copies(), [row_of_mine], 0, "broadcast", names)
@@ -187,7 +182,7 @@ class OverProcesses(InJob):
         for key, value in zip(keys, values, strict=True):
             self._check_shape(key, value.spec.shape)
         totals: dict[Key, list[Value]] = {}
-        for bucket in buckets(values):
+        for bucket in buckets([value.spec for value in values]):
             row, names = [values[i] for i in bucket], [keys[i] for i in bucket]
             exchanged = self._sent(names, row, priority)
             totals.update((key, [value]) for key, value in zip(names, exchanged, strict=True))
@@ -228,7 +223,7 @@ class OverProcesses(InJob):
             before.append(residual)
         name = f"{compression} all-reduce"
         rows = [row, *map(list, zip(*before, strict=True))]
-        exchange: Any = compression
+        exchange: Exchange = compression
         if isinstance(compression, PowerSGD):
             exchange = Shaped(compression, tuple(each[0].spec.shape for each in rows))
         summed, *rest = self.world.exchange(exchange, rows, priority, name, keys)

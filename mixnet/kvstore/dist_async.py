@@ -26,7 +26,7 @@ from mixnet.kvstore.servers import Servers, servers
 from mixnet.kvstore.shard import Rows, Words
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.sparse_array import RowSparseNDArray
+from mixnet.ndarray.row_sparse_array import RowSparseNDArray
 from mixnet.optimizer import Updater as OptimizerUpdater
 from mixnet.runtime.value.later import Later, arrays_of, variables_of
 from mixnet.runtime.value.value import Spec, Value, adopt
@@ -180,7 +180,7 @@ class AsyncStore(InJob, LocalStore):
         if head == 0:
             encoded = body.encode("latin1") if isinstance(body, str) else bytes(body)
             self._updater_turn += 1
-            content: Any = (self._updater_turn, encoded)
+            content = (self._updater_turn, encoded)
             self._tell("updater", dict.fromkeys(range(self._servers.count), content))
         else:
             self._tell("command", dict.fromkeys(range(self._servers.count), (head, body)))

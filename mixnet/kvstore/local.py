@@ -12,7 +12,8 @@ from mixnet.base import MXNetError, ShapeError
 from mixnet.context import Context, cpu
 from mixnet.kvstore.compression import Compression
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.sparse_array import RowSparseNDArray, host_indices, sum_of_rows
+from mixnet.ndarray.row_sparse_array import RowSparseNDArray, sum_of_rows
+from mixnet.ndarray.sparse_array import host_indices
 from mixnet.optimizer.updater import update_all
 from mixnet.runtime.devices.collective import broadcast, sum_on_host
 from mixnet.runtime.value.undo import all_or_nothing

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import answer_challenge, deliver_challenge
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -99,10 +99,9 @@ class Servers:
         peer = f"server {number} at {address[0]}:{address[1]}"
         caller = f"rank {self.world.rank}"
         connection = to_server(address, caller, peer)
-        typed: Any = connection  # it has the methods of a Connection that the challenges call
-        try:
-            answer_challenge(typed, self._key)
-            deliver_challenge(typed, self._key)
+        try:  # it has the methods of a Connection that the challenges call
+            answer_challenge(connection, self._key)  # type: ignore[arg-type]
+            deliver_challenge(connection, self._key)  # type: ignore[arg-type]
         except AuthenticationError:
             raise JobError(
                 f"{caller}: the process that listens at {address[0]}:{address[1]} in place of server "

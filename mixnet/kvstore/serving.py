@@ -61,16 +61,16 @@ class Serving:
 
 
 def _serve(accepted: socket.socket, shard: Shard, secret: bytes) -> None:
-    connection: Any = accepted
+    close = accepted.close
     try:
         connection = of_worker(accepted)
-        deliver_challenge(
-            connection, secret
-        )  # nothing is unpickled before both ends know each other
-        answer_challenge(connection, secret)
+        close = connection.close
+        # Nothing is unpickled before both ends know each other.
+        deliver_challenge(connection, secret)  # type: ignore[arg-type]
+        answer_challenge(connection, secret)  # type: ignore[arg-type]
     except (AuthenticationError, EOFError, OSError, AssertionError) as error:
         print(f"mixnet server: refused a connection: {error}", file=sys.stderr, flush=True)
-        connection.close()
+        close()
         return
     with suppress(EOFError, OSError):
         while True:

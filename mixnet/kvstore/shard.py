@@ -23,8 +23,8 @@ from mixnet.kvstore.local import Key
 from mixnet.kvstore.messages import dumps, loads, sendable
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.row_sparse_array import RowSparseNDArray
 from mixnet.ndarray.sparse import row_sparse_array
-from mixnet.ndarray.sparse_array import RowSparseNDArray
 from mixnet.optimizer import Updater, get_updater
 
 UPDATES = 100
@@ -237,7 +237,7 @@ class Shard:
         stores = {number for number, _ in self._dirty} | set(self._stores)
         for number, key in self._dirty:
             values = self._stores[number]
-            state: Any = None
+            state = None
             if isinstance(values.updater, Updater):
                 state = _to_host(values.updater.states.get(key))
             content = (_to_host(values.arrays[key]), state)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError, CheckError, ShapeError, SizeError
-from mixnet.metric.evaluation import EvalMetric, check_label_shapes, pairs
+from mixnet.metric.evaluation import Batch, EvalMetric, check_label_shapes, pairs
 from mixnet.metric.registry import alias, register
 from mixnet.metric.totals import as_classes, measure, measured
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 def counted(hits: Any, size: int) -> Any:
@@ -54,7 +51,7 @@ class Accuracy(EvalMetric):
         super().__init__(name, output_names, label_names, axis=axis, has_global_stats=True)
         self.axis = axis
 
-    def update(self, labels: ArrayLike, preds: ArrayLike) -> None:
+    def update(self, labels: Batch, preds: Batch) -> None:
         """Add a batch of class numbers, and of probabilities or class numbers.
 
         Args:
@@ -121,7 +118,7 @@ class TopKAccuracy(EvalMetric):
             raise CheckError(f"Please use Accuracy if top_k is no more than 1; top_k={top_k}.")
         self.name += f"_{self.top_k}"
 
-    def update(self, labels: ArrayLike, preds: ArrayLike) -> None:
+    def update(self, labels: Batch, preds: Batch) -> None:
         """Add a batch of class numbers and of probabilities ``(samples, classes)``.
 
         Args:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AttributeValueError
-from mixnet.metric.evaluation import EvalMetric, check_label_shapes, pairs
+from mixnet.metric.evaluation import Batch, EvalMetric, check_label_shapes, pairs
 from mixnet.metric.registry import register
 from mixnet.metric.totals import as_classes, classes_on_host, measure, measured
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _MORE_CLASSES = "_BinaryClassificationMetrics currently only supports binary classification."
 
@@ -47,9 +44,8 @@ def f1_score(counts: Any) -> Any:
 def mcc_score(counts: Any) -> Any:
     """Matthews' correlation; sums of the table that are 0 are left out of the divisor."""
     tp, fp, tn, fn = counts[:4]
-    below: Any = 1.0
-    for term in (tp + fp, tp + fn, tn + fp, tn + fn):
-        below = below * jnp.where(term == 0, 1.0, term)
+    sums = (tp + fp, tp + fn, tn + fp, tn + fn)
+    below = math.prod(jnp.where(each == 0, 1.0, each) for each in sums)
     return (tp * tn - fp * fn) / jnp.sqrt(below)
 
 
@@ -90,7 +86,7 @@ class _Binary(EvalMetric):
         self._macro = average == "macro"
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def update(self, labels: ArrayLike, preds: ArrayLike) -> None:
+    def update(self, labels: Batch, preds: Batch) -> None:
         """Add a batch of labels, 0 and 1, and of probabilities ``(samples, 2)``.
 
         Raises:
@@ -98,7 +94,7 @@ class _Binary(EvalMetric):
                 that is raised by ``get`` if the labels are still being computed.
         """
         labelled = pairs(labels, preds)
-        counts: Any = None
+        counts = None
         for label, pred in labelled:
             if pred.ndim < 2:
                 raise np.exceptions.AxisError(1, pred.ndim)

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeValueError
-from mixnet.metric.evaluation import EvalMetric, together
+from mixnet.metric.evaluation import Batch, EvalMetric, together
 from mixnet.metric.registry import alias, create, register
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from mixnet.metric.evaluation import MetricLike
 
 
@@ -65,7 +63,7 @@ class CompositeEvalMetric(EvalMetric):
             for metric in self.metrics:
                 metric.update_dict(labels, preds)
 
-    def update(self, labels: ArrayLike, preds: ArrayLike) -> None:
+    def update(self, labels: Batch, preds: Batch) -> None:
         """Add a batch to every metric."""
         with together():
             for metric in self.metrics:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AttributeValueError
-from mixnet.metric.evaluation import EvalMetric, pairs
+from mixnet.metric.evaluation import Batch, EvalMetric, pairs
 from mixnet.metric.registry import register
 from mixnet.metric.totals import as_classes, classes_on_host, measure, measured
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 @measure
@@ -58,7 +54,7 @@ class PCC(EvalMetric):
         self._k = 2
         super().__init__(name, output_names, label_names, has_global_stats=has_global_stats)
 
-    def update(self, labels: ArrayLike, preds: ArrayLike) -> None:
+    def update(self, labels: Batch, preds: Batch) -> None:
         """Add a batch of class numbers, and of probabilities ``(samples, classes)`` or classes.
 
         Raises:

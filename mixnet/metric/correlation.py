@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.metric.evaluation import EvalMetric, check_label_shapes, pairs
+from mixnet.metric.evaluation import Batch, EvalMetric, check_label_shapes, pairs
 from mixnet.metric.registry import alias, register
 from mixnet.metric.totals import measure, measured
 from mixnet.ndarray.ndarray import NDArray
@@ -106,7 +106,7 @@ class PearsonCorrelation(EvalMetric):
         state = self._state
         return state.asnumpy() if isinstance(state, NDArray) else state
 
-    def update(self, labels: ArrayLike, preds: ArrayLike) -> None:
+    def update(self, labels: Batch, preds: Batch) -> None:
         """Add a batch of labels and predictions of the same shape.
 
         Raises:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeTypeError, NotDefinedError
-from mixnet.metric.evaluation import EvalMetric, check_label_shapes
+from mixnet.metric.evaluation import Batch, EvalMetric, check_label_shapes
 from mixnet.metric.registry import register
 from mixnet.ndarray.ndarray import NDArray
 
@@ -54,7 +54,7 @@ class CustomMetric(EvalMetric):
         self._feval = feval
         self._allow_extra_outputs = allow_extra_outputs
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Batch, preds: Batch) -> None:
         """Call the function with each label and prediction of a batch."""
         if not self._allow_extra_outputs:
             labels, preds = check_label_shapes(labels, preds, wrap=True)

@@ -14,9 +14,6 @@ from mixnet.metric.totals import Totals, as_array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.runtime.record.record import flush
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
 
 class _Together(threading.local):
     depth = 0
@@ -37,6 +34,10 @@ def together() -> Iterator[None]:
         if _together.flush_due and not _together.depth:
             _together.flush_due = False
             flush("metric update")
+
+
+Batch = NDArray | np.ndarray | Sequence[NDArray | np.ndarray]
+"""Labels or predictions: an array, or one for each output of the network."""
 
 
 class EvalMetric:
@@ -176,7 +177,7 @@ class EvalMetric:
         preds = _chosen(pred, self.output_names)
         self.update(_chosen(label, self.label_names), preds)
 
-    def update(self, labels: ArrayLike, preds: ArrayLike) -> None:
+    def update(self, labels: Batch, preds: Batch) -> None:
         """Add a batch: labels and predictions, arrays or lists of arrays.
 
         Args:
@@ -274,7 +275,7 @@ def check_label_shapes(
     return labels, preds
 
 
-def pairs(labels: Any, preds: Any) -> list[tuple[NDArray, NDArray]]:
+def pairs(labels: Batch, preds: Batch) -> list[tuple[NDArray, NDArray]]:
     """Labels and predictions array by array.
 
     Raises:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import CheckError, IndexingError
-from mixnet.metric.evaluation import EvalMetric, pairs
+from mixnet.metric.evaluation import Batch, EvalMetric, pairs
 from mixnet.metric.registry import alias, register
 from mixnet.metric.totals import as_classes, classes_on_host, measure, measured
 from mixnet.ops.registry import find
@@ -55,7 +54,7 @@ class _CrossEntropy(EvalMetric):
         super().__init__(name, output_names, label_names, eps=eps, has_global_stats=True)
         self.eps = eps
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Batch, preds: Batch) -> None:
         """Add a batch of class numbers and of probabilities ``(samples, classes)``.
 
         Raises:
@@ -164,7 +163,7 @@ class Perplexity(EvalMetric):
         self.ignore_label = ignore_label
         self.axis = axis
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Batch, preds: Batch) -> None:
         """Add lists of arrays: of class numbers, and of probabilities ``(samples, classes)``.
 
         An array in place of a list is taken as the list of its rows, as in MXNet.

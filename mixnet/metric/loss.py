@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.metric.evaluation import EvalMetric
+from mixnet.metric.evaluation import Batch, EvalMetric
 from mixnet.metric.registry import register
 from mixnet.metric.totals import as_array, measure, measured
 from mixnet.ndarray.ndarray import NDArray
@@ -40,7 +39,7 @@ class Loss(EvalMetric):
     ):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def update(self, _: object, preds: Any) -> None:
+    def update(self, _: object, preds: Batch) -> None:
         """Add the outputs of a batch."""
         if isinstance(preds, (NDArray, np.ndarray)):
             preds = [preds]

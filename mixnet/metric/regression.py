@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.metric.evaluation import EvalMetric, pairs
+from mixnet.metric.evaluation import Batch, EvalMetric, pairs
 from mixnet.metric.registry import register
 from mixnet.metric.totals import measure, measured
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 def _differences(label: Any, pred: Any) -> Any:
@@ -80,7 +77,7 @@ class _Error(EvalMetric):
     ):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def update(self, labels: ArrayLike, preds: ArrayLike) -> None:
+    def update(self, labels: Batch, preds: Batch) -> None:
         """Add a batch of labels and predictions of shapes that broadcast; vectors are columns.
 
         Raises:

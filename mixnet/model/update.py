@@ -33,7 +33,7 @@ def _create_kvstore(
         TypeError: ``kvstore`` is something else.
     """
     updates = bool(int(os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1")))
-    store: Any = None
+    store = None
     if isinstance(kvstore, KVStoreBase):
         store = kvstore
     elif isinstance(kvstore, str):

@@ -295,7 +295,7 @@ class DataParallelExecutorGroup:
                     )
             return [[each.arg_dict[name] for each in self.execs] for name in names]
 
-        def gradients(names: Sequence[str]) -> list[list[NDArray | None]]:
+        def gradients(names: Sequence[str]) -> list[list[Any]]:  # None where there is no gradient
             return [[each.grad_dict[name] for each in self.execs] for name in names]
 
         def sliced(names: Sequence[str]) -> list[list[tuple[slice, NDArray]]]:
@@ -441,7 +441,8 @@ class DataParallelExecutorGroup:
             AssertionError: it was not bound with ``inputs_need_grad``.
         """
         require(self, "inputs_need_grad")
-        gradients: Any = self.input_grad_arrays
+        gradients = self.input_grad_arrays
+        assert gradients is not None
         return _merge(gradients, self.data_layouts) if merge_multi_context else gradients
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:

@@ -99,7 +99,7 @@ def foreach(body: Callable[..., Any], data: ArrayLike, init_states: object) -> t
         return _traced_foreach(body, slices, data_shape, states, state_shape)
     current = _nested(states, state_shape)
     collected: list[list[Any]] = []
-    out_shape: Any = None
+    out_shape = None
     with drawing_in_loop(slices[0].context):
         for i in range(length):
             result = body(_nested([each[i] for each in slices], data_shape), current)
@@ -180,7 +180,7 @@ def while_loop(
     current = list(loop_vars) if isinstance(loop_vars, (list, tuple)) else [loop_vars]
     single = isinstance(loop_vars, NDArray)
     collected: list[list[Any]] = []
-    out_shape: Any = []
+    _, out_shape = _flat([], "")
     with drawing_in_loop(variables[0].context):
         while len(collected) < turns and _is_true(cond(*current), "while_loop: what cond returns"):
             out, new = checked_pair("while_loop", "func", func(*current), STEP)

@@ -20,7 +20,8 @@ from mixnet.base import (
     TraceError,
 )
 from mixnet.ndarray.invoke import invoke
-from mixnet.ndarray.ndarray import NDArray, as_value, on_host, reshaped
+from mixnet.ndarray.link import reshaped
+from mixnet.ndarray.ndarray import NDArray, as_value, on_host
 from mixnet.ops.registry import find
 from mixnet.runtime.record.measure import UnknownSizeError
 from mixnet.runtime.record.record import record

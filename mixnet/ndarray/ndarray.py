@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self, overload
 from weakref import WeakValueDictionary
 
@@ -27,16 +26,15 @@ from mixnet.base import (
 )
 from mixnet.context import Context
 from mixnet.dtype import CODES, as_dtype, as_numbers, bfloat16
+from mixnet.ndarray.link import Link
 from mixnet.ops.registry import find
-from mixnet.runtime.devices.host_value import part_on_host
 from mixnet.runtime.record import copy as copies
 from mixnet.runtime.record.copy import copy_across, to_host
-from mixnet.runtime.record.record import array_of
 from mixnet.runtime.record.record import record as record_operation
 from mixnet.runtime.value.change import array_lock, assign, change
 from mixnet.runtime.value.handle import Handle
 from mixnet.runtime.value.state import state
-from mixnet.runtime.value.value import Spec, Value, from_device, from_host
+from mixnet.runtime.value.value import Spec, Value, array_of, from_device, from_host
 
 # Tables that programs written for MXNet import from here.
 py_slice = slice
@@ -51,40 +49,6 @@ _DTYPE_NP_TO_MX: dict[Any, int] = {
 }
 _DTYPE_MX_TO_NP = {code: dtype for dtype, code in _DTYPE_NP_TO_MX.items()}
 _GRAD_REQ_MAP = {"null": 0, "write": 1, "add": 3}
-
-
-class Link:
-    """What a plain handle does not have: its place in another's storage, its mark, its views.
-
-    ``base`` is the handle whose storage a view shares, from element ``offset`` on, as ``shape``;
-    views of views share the first one's base. ``version`` counts writes to a base and ``read_version`` is
-    the base's version that a view has read. ``detached`` views stand on no tape. A view of a view
-    that is a variable is read from that one, its ``origin``, so that gradients reach it: ``start``
-    is where in the origin, or else in the base, it begins.
-    """
-
-    __slots__ = (
-        "base",
-        "detached",
-        "mark",
-        "offset",
-        "origin",
-        "read_version",
-        "shape",
-        "start",
-        "version",
-    )
-
-    def __init__(self) -> None:
-        self.base: Any = None
-        self.offset = 0
-        self.origin: Any = None
-        self.start = 0
-        self.shape: tuple[int, ...] = ()
-        self.mark: Mark | None = None
-        self.version = 0
-        self.read_version = -1
-        self.detached = False
 
 
 if TYPE_CHECKING:
@@ -194,34 +158,16 @@ class NDArray(Handle, Installed):
             if link.read_version != version:
                 origin = link.origin
                 value = base_value if origin is None else origin._read()
-                self._value = self._read_view(link, value)
+                self._value = link.content(value)
                 link.read_version = version
         if link.mark is not None and state.recording:
             link.mark.on(self._value)
         return self._value
 
-    @staticmethod
-    def _read_view(link: Link, value: Value) -> Value:
-        spec = value.spec
-        if link.detached:
-            value = value.alias()
-            if spec.shape == link.shape:
-                return value
-        if spec.shape == link.shape:
-            return value
-        if math.prod(link.shape) == math.prod(spec.shape):
-            return reshaped(value, link.shape)
-        part = part_on_host(value, link.start, link.shape)
-        if part is not None:
-            return part
-        op = find("_view")
-        statics, scalars = op.bind({"offset": float(link.start), "shape": link.shape})
-        return record_operation(op, statics, scalars, (value,))[0]
-
     def _view(self, offset: int, shape: tuple[int, ...], detached: bool = False) -> Self:
         """A handle that shares storage: ``shape`` from element ``offset`` of this one on."""
         own = self._link
-        base: Any = self
+        base = self
         origin, start = None, offset
         if own is not None and own.base is not None:
             if not detached:
@@ -240,7 +186,7 @@ class NDArray(Handle, Installed):
         link.base, link.offset, link.shape, link.detached = base, offset, shape, detached
         link.origin, link.start = origin, start
         # Read now: what is recorded belongs to the tape of this moment.
-        view._value = self._read_view(link, (base if origin is None else origin)._read())
+        view._value = link.content((base if origin is None else origin)._read())
         link.read_version = version
         return view
 
@@ -266,15 +212,8 @@ class NDArray(Handle, Installed):
 
     def _written_to(self, whole: Value, value: Value) -> Value:
         """The content of a view's base, ``whole``, with ``value`` where the view is."""
-        link = self._link
-        assert link is not None
-        if value.spec.shape == whole.spec.shape:
-            return value
-        if math.prod(link.shape) == math.prod(whole.spec.shape):
-            return reshaped(value, whole.spec.shape)
-        op = find("_view_write")
-        statics, scalars = op.bind({"offset": float(link.offset)})
-        return record_operation(op, statics, scalars, (whole, value))[0]
+        assert self._link is not None
+        return self._link.written_to(whole, value)
 
     def _check_write(self) -> None:
         link = self._link
@@ -386,6 +325,10 @@ class NDArray(Handle, Installed):
     def stype(self) -> str:
         """Storage type: ``'default'``, dense."""
         return "default"
+
+    if TYPE_CHECKING:  # Python goes through the rows by their numbers
+
+        def __iter__(self) -> Iterator[Self]: ...
 
     def __len__(self) -> int:
         if not self.shape:
@@ -535,8 +478,7 @@ class NDArray(Handle, Installed):
         return self.__jax_array__().__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> Any:
-        array: Any = self._array()
-        return array.__dlpack_device__()
+        return self._array().__dlpack_device__()  # type: ignore[attr-defined]  # JAX types one array
 
     def __getstate__(self) -> dict[str, Any]:
         """``{"handle": bytes}``, one array as a parameter file has it: MXNet's pickled state."""
@@ -653,17 +595,6 @@ def on_host(array: NDArray) -> np.ndarray | None:
     ):
         return None
     return np.asarray(value.array)
-
-
-def reshaped(value: Value, shape: tuple[int, ...]) -> Value:
-    """The elements of a value in exactly this shape."""
-    # To Reshape a 0 means "as it was" and no axes mean nothing; the operator of mx.np takes both.
-    name, attribute = (
-        ("Reshape", "shape") if shape and 0 not in shape else ("_np_reshape", "newshape")
-    )
-    op = find(name)
-    statics, _ = op.bind({attribute: shape})
-    return record_operation(op, statics, (), (value,))[0]
 
 
 def as_value(source: int | Sequence[int], like: Spec) -> Value:

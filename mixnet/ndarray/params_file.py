@@ -16,8 +16,10 @@ from mixnet.dtype import BY_CODE, CODES
 from mixnet.files.reading import FileBytes, MemoryBytes
 from mixnet.files.whole_file import write_whole
 from mixnet.ndarray import safetensors_file
+from mixnet.ndarray.csr_array import CSRNDArray
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.sparse_array import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
+from mixnet.ndarray.row_sparse_array import RowSparseNDArray
+from mixnet.ndarray.sparse_array import BaseSparseNDArray
 from mixnet.runtime.record.files import Saving, read, write
 from mixnet.runtime.value.value import adopt, aligned_empty
 from mixnet.util import is_np_shape

@@ -26,12 +26,12 @@ from mixnet.ndarray import operators as _operators
 from mixnet.ndarray import sparse_rules as _rules  # noqa: F401 - installs the rules
 from mixnet.ndarray.create import array as _dense_array
 from mixnet.ndarray.create import zeros as _dense_zeros
+from mixnet.ndarray.csr_array import CSRNDArray as CSRNDArray
 from mixnet.ndarray.namespace import below
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.row_sparse_array import RowSparseNDArray as RowSparseNDArray
 from mixnet.ndarray.sparse_array import BaseSparseNDArray as BaseSparseNDArray
-from mixnet.ndarray.sparse_array import CSRNDArray as CSRNDArray
-from mixnet.ndarray.sparse_array import RowSparseNDArray as RowSparseNDArray
-from mixnet.ndarray.sparse_array import host_indices, zeros_of
+from mixnet.ndarray.sparse_array import host_indices
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import from_host
 
@@ -39,6 +39,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from mixnet.dtype import DTypeLike
+
+_KINDS: dict[str, type[CSRNDArray | RowSparseNDArray]] = {
+    "csr": CSRNDArray,
+    "row_sparse": RowSparseNDArray,
+}
 
 add = _operators.add.stored
 subtract = _operators.subtract.stored
@@ -68,7 +73,7 @@ def zeros(
     """Zeros in a storage type: ``'default'``, ``'row_sparse'`` or ``'csr'``."""
     if stype == "default":
         return _dense_zeros(shape, ctx, dtype, **kwargs)
-    return zeros_of(stype, shape, as_context(ctx), dtype)
+    return _zeros_of(stype, shape, as_context(ctx), dtype)
 
 
 def empty(
@@ -200,7 +205,7 @@ def _zeros_of_shape(
 ) -> Any:
     if shape is not None and tuple(shape) != dimensions:
         raise AttributeValueError(f"{name}: shape={tuple(shape)} is not the given {dimensions}.")
-    return zeros_of(stype, dimensions, context, dtype)
+    return _zeros_of(stype, dimensions, context, dtype)
 
 
 def _csr_of_parts(parts: tuple[Any, ...], shape: Any, context: Context, dtype: Any) -> CSRNDArray:
@@ -358,12 +363,24 @@ def gs_retain(
     return _OPERATORS.function("retain")(data, indices, out=out)
 
 
+def _zeros_of(stype: str, shape: int | Sequence[int], context: Context, dtype: DTypeLike) -> Any:
+    """Zeros in a storage type; nothing is stored."""
+    extents = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(extent < 0 for extent in extents):
+        raise ShapeError(f"A shape has no negative extents, as {extents} has.")
+    if stype not in _KINDS:
+        raise AttributeValueError(
+            f"unknown storage type: {stype!r}; use 'default', 'row_sparse' or 'csr'."
+        )
+    return _KINDS[stype]._zeros(extents, context, as_dtype(dtype))
+
+
 def _tostype(self: NDArray, stype: str) -> Any:
     """The array in a storage type: ``'default'``, ``'row_sparse'`` or ``'csr'``."""
     if stype == "default":
         return self.copy()
-    kind = {"csr": CSRNDArray, "row_sparse": RowSparseNDArray}.get(stype)
-    if kind is not None:
+    if stype in _KINDS:
+        kind = _KINDS[stype]
         value = self._read()
         with RecordingScope(False, None):
             converted = kind._from_dense(NDArray._wrap(value))
@@ -379,7 +396,7 @@ def _zeros_as(self: NDArray, stype: str) -> Any:
     """Zeros of this shape in another storage type."""
     if stype == "default":
         return _dense_zeros(self.shape, self.context, self._spec.dtype)
-    return zeros_of(stype, self.shape, self.context, self._spec.dtype)
+    return _zeros_of(stype, self.shape, self.context, self._spec.dtype)
 
 
 NDArray.tostype = _tostype  # type: ignore[method-assign]

@@ -1,10 +1,9 @@
-"""Sparse arrays: handles to the stored values and their positions."""
+"""What sparse arrays have in common: handles to the stored values and their positions."""
 
 from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
@@ -15,7 +14,6 @@ from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
     FileFormatError,
-    IndexingError,
     MXNetError,
     NotDefinedError,
     NotSupportedForSparseNDArray,
@@ -24,9 +22,9 @@ from mixnet.base import (
 from mixnet.context import Context
 from mixnet.dtype import as_dtype
 from mixnet.ndarray.create import array as dense_array
-from mixnet.ndarray.indexing import span
 from mixnet.ndarray.invoke import invoke
-from mixnet.ndarray.ndarray import Link, NDArray
+from mixnet.ndarray.link import Link
+from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import find
 from mixnet.runtime.value.state import note_writes, state
 from mixnet.runtime.value.value import Spec, Value, from_host
@@ -119,8 +117,13 @@ class BaseSparseNDArray(NDArray):
     def _from_dense(cls, dense: NDArray) -> Any:
         raise NotImplementedError
 
-    def _zeros_like(self) -> Any:
-        return zeros_of(self.stype, self.shape, self.context, self._spec.dtype)
+    @classmethod
+    def _zeros(cls, shape: tuple[int, ...], context: Context, dtype: np.dtype) -> Self:
+        """Zeros, none of which is stored."""
+        raise NotImplementedError
+
+    def _zeros_like(self) -> Self:
+        return self._zeros(self.shape, self.context, self._spec.dtype)
 
     # ---- what arrays have ----------------------------------------------------------------------
 
@@ -332,8 +335,8 @@ class BaseSparseNDArray(NDArray):
         return _unpickle, (type(self), self._data.asnumpy(), aux, self.shape, self.context)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        array: Any = self._from_bytes(state["handle"])
-        if array.stype != self.stype:
+        array = self._from_bytes(state["handle"])
+        if not isinstance(array, BaseSparseNDArray) or array.stype != self.stype:
             raise FileFormatError(
                 f"The pickled array is a {type(array).__name__}, not a {type(self).__name__}."
             )
@@ -391,344 +394,3 @@ for _name in ("reshape", "_view", "pad"):
     setattr(BaseSparseNDArray, _name, _unsupported(_name))
 for _operation in (operator.add, operator.sub, operator.mul, operator.truediv):
     setattr(BaseSparseNDArray, f"__i{_operation.__name__}__", _in_place(_operation))
-
-
-class CSRNDArray(BaseSparseNDArray):
-    """A matrix of which the elements that are not 0 are stored, row by row."""
-
-    __slots__ = ()
-
-    @property
-    def stype(self) -> str:
-        """``'csr'``."""
-        return "csr"
-
-    @property
-    def indptr(self) -> NDArray:
-        """Where each row begins among the stored values, int64, one more than there are rows."""
-        return self._aux[0].copy()
-
-    def _rows(self) -> NDArray:
-        """The row of each stored value."""
-        starts = self._aux[0].asnumpy()
-        counts = np.diff(starts)
-        return host_indices(np.repeat(np.arange(self.shape[0]), counts), self.context)
-
-    def _dense(self) -> NDArray:
-        arrays = (self._data, self._aux[1], self._rows())
-        return invoke(find("_csr_to_dense"), arrays, {"shape": self.shape})
-
-    @classmethod
-    def _from_dense(cls, dense: NDArray) -> CSRNDArray:
-        if dense.ndim != 2:
-            raise ShapeError(
-                f"A csr array is a matrix: it needs two axes, shape {dense.shape} has {dense.ndim}."
-            )
-        rows, columns = np.nonzero(dense.asnumpy())
-        context = dense.context
-        indices = host_indices(columns, context)
-        elements = invoke(find("_take_elements"), (dense, host_indices(rows, context), indices), {})
-        return cls._make(elements, (_starts(rows, dense.shape[0], context), indices), dense.shape)
-
-    @classmethod
-    def _of(
-        cls, data: NDArray, indptr: ArrayLike, indices: ArrayLike, shape: tuple[int, ...]
-    ) -> CSRNDArray:
-        """From stored values and positions on the host."""
-        context = data.context
-        aux = (host_indices(indptr, context), host_indices(indices, context))
-        return cls._make(data, aux, shape)
-
-    def _fill(self, number: float | np.number) -> None:
-        raise AttributeValueError(
-            f"A csr array cannot be filled with the number {number} for all its elements; use "
-            f"zeros, or a "
-            f"dense array."
-        )
-
-    def _miscount(self) -> str:
-        if self._aux[0].shape[0] != self.shape[0] + 1:
-            return "indptr must have one number more than there are rows"
-        return super()._miscount()
-
-    def _misplaced(self) -> str:
-        starts, columns = self._aux[0].asnumpy(), self._aux[1].asnumpy()
-        if len(starts) != self.shape[0] + 1 or starts[0] != 0 or starts[-1] != len(columns):
-            return "indptr must have one number more than rows, from 0 to the number of values"
-        if (np.diff(starts) < 0).any():
-            return "indptr must not fall"
-        if len(columns) and (columns.min() < 0 or columns.max() >= self.shape[1]):
-            return f"a column in indices is not between 0 and {self.shape[1] - 1}"
-        return ""
-
-    def _disorder(self) -> str:
-        starts, columns = self._aux[0].asnumpy(), self._aux[1].asnumpy()
-        rows = np.repeat(np.arange(self.shape[0]), np.diff(starts))
-        if ((np.diff(rows) == 0) & (np.diff(columns) <= 0)).any():
-            return "indices must rise within a row"
-        return ""
-
-    def asscipy(self) -> Any:
-        """A ``scipy.sparse.csr_matrix`` with the content."""
-        from scipy.sparse import csr_matrix
-
-        parts = (self._data.asnumpy(), self._aux[1].asnumpy(), self._aux[0].asnumpy())
-        return csr_matrix(parts, shape=self.shape, dtype=self.dtype)
-
-    def __getitem__(self, key: object) -> CSRNDArray:
-        """Rows, by a number or a slice of step one.
-
-        Raises:
-            IndexError: there is no such row.
-            ValueError: another kind of index.
-        """
-        if isinstance(key, (int, np.integer)):
-            number = int(key) + (self.shape[0] if key < 0 else 0)
-            if not 0 <= number < self.shape[0]:
-                raise IndexingError(f"row {key} of a matrix of {self.shape[0]} rows")
-            key = slice(number, number + 1)
-        if not isinstance(key, slice):
-            raise AttributeValueError("A csr matrix is indexed by a number or a slice of rows.")
-        begin, end, step = span(key, self.shape[0])
-        if step != 1:
-            raise AttributeValueError("A csr matrix is sliced with step 1.")
-        if state.recording and self._is_taped():
-            part = invoke(find("slice"), (self,), {"begin": (begin,), "end": (max(end, begin),)})
-            assert isinstance(part, CSRNDArray)
-            return part
-        return self._slice(begin, max(end, begin), 0, self.shape[1])
-
-    def _slice(self, begin: int, end: int, left: int, right: int) -> CSRNDArray:
-        starts, columns = self._aux[0].asnumpy(), self._aux[1].asnumpy()
-        first, last = int(starts[begin]), int(starts[end])
-        columns, rows = (
-            columns[first:last],
-            np.repeat(np.arange(end - begin), np.diff(starts[begin : end + 1])),
-        )
-        inside = (columns >= left) & (columns < right)
-        where = host_indices(np.arange(first, last)[inside], self.context)
-        data = invoke(find("_take_rows"), (self._data, where), {})
-        shape = (end - begin, right - left)
-        indptr = _starts(rows[inside], shape[0], self.context)
-        indices = host_indices(columns[inside] - left, self.context)
-        return type(self)._make(data, (indptr, indices), shape)
-
-
-def _starts(rows: ArrayLike, count: int, context: Context) -> NDArray:
-    """``indptr`` of rows in rising order."""
-    return host_indices(
-        np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))]), context
-    )
-
-
-class RowSparseNDArray(BaseSparseNDArray):
-    """An array of which some rows, slices along the first axis, are stored; the others are 0."""
-
-    __slots__ = ("_room", "_stored")
-
-    _room: tuple[NDArray, NDArray] | None
-    """Rows and their numbers with room for more: see :func:`sum_of_rows`."""
-    _stored: NDArray | None
-    """The stored rows; with spare capacity, None until they are needed."""
-
-    @property
-    def _data(self) -> NDArray:
-        if self._stored is None:
-            assert self._room is not None
-            count = self._aux[0].shape[0]
-            self._stored = invoke(
-                find("slice_axis"), (self._room[0],), {"axis": 0, "begin": 0, "end": count}
-            )
-        return self._stored
-
-    @_data.setter
-    def _data(self, data: NDArray) -> None:
-        self._stored, self._room = data, None
-
-    def _stored_value(self) -> Value:
-        return self._roomy[0]._read()
-
-    @property
-    def _roomy(self) -> tuple[NDArray, NDArray]:
-        """Rows and their numbers; rows whose number is beyond the last row are dropped."""
-        return self._room or (self._data, self._aux[0])
-
-    @property
-    def stype(self) -> str:
-        """``'row_sparse'``."""
-        return "row_sparse"
-
-    def _dense(self) -> NDArray:
-        return invoke(find("_rows_to_dense"), self._roomy, {"shape": self.shape})
-
-    def _replace(self, other: BaseSparseNDArray) -> None:
-        room = other._room if isinstance(other, RowSparseNDArray) else None
-        if room is None or state.undo is not None:
-            super()._replace(other)
-        else:
-            self._aux, self._stored, self._room = other._aux, None, room
-            self._variable = None
-
-    @classmethod
-    def _from_dense(cls, dense: NDArray) -> RowSparseNDArray:
-        values = dense.asnumpy()
-        if not values.ndim:
-            raise ShapeError("A row_sparse array has rows; an array without axes has none.")
-        rows = np.nonzero(values.any(tuple(range(1, values.ndim))))[0]
-        return cls._rows_of(dense, rows)
-
-    def _fill(self, number: float | np.number) -> None:
-        full = dense_array(np.full(self.shape, number), self.context, self.dtype)
-        self._replace(self._rows_of(full, np.arange(self.shape[0])))
-
-    @classmethod
-    def _rows_of(cls, dense: NDArray, rows: ArrayLike) -> RowSparseNDArray:
-        """The rows with these numbers of a dense array."""
-        indices = host_indices(rows, dense.context)
-        data = invoke(find("_take_rows"), (dense, indices), {})
-        return cls._make(data, (indices,), dense.shape)
-
-    def _write_rows(self, parts: Any, add: bool) -> None:
-        """Become the sum of pairs of row numbers and rows; with ``add`` on top of what is here."""
-        pairs = [(NDArray._wrap(rows), NDArray._wrap(data)) for rows, data in parts]
-        if add and self._data.shape[0]:
-            pairs.insert(0, (self._aux[0], self._data))
-        self._replace(sum_of_rows(pairs, self.shape))
-
-    def _rows_at(self, rows: ArrayLike) -> NDArray:
-        """The rows with these numbers, 0 where one is not stored."""
-        stored = self._aux[0].asnumpy()
-        places = np.searchsorted(stored, rows)
-        if len(stored) and (stored[np.minimum(places, len(stored) - 1)] == rows).all():
-            where = host_indices(places, self.context)
-            return invoke(find("_take_rows"), (self._data, where), {})
-        rows_read = invoke(
-            find("_take_rows"), (self._dense(), host_indices(rows, self.context)), {}
-        )
-        inside = (np.asarray(rows) >= 0) & (np.asarray(rows) < self.shape[0])
-        if inside.all():
-            return rows_read
-        mask = dense_array(
-            inside.reshape(-1, *[1] * (self.ndim - 1)), self.context, self._spec.dtype
-        )
-        return invoke(find("broadcast_mul"), (rows_read, mask), {})
-
-    def _put_rows(self, rows: ArrayLike, data: NDArray) -> None:
-        """Store these rows, in place of those that were there."""
-        stored = self._aux[0].asnumpy()
-        union = np.union1d(stored, rows)
-        if len(union) == len(stored):
-            base = self._data
-        else:
-            base = dense_array(
-                np.zeros((len(union), *self.shape[1:]), self._spec.dtype), self.context, self.dtype
-            )
-            if len(stored):
-                where = host_indices(np.searchsorted(union, stored), self.context)
-                base = invoke(find("_put_rows"), (base, where, self._data), {})
-        where = host_indices(np.searchsorted(union, rows), self.context)
-        merged = invoke(find("_put_rows"), (base, where, data), {})
-        self._set(merged, (host_indices(union, self.context),))
-
-    def _disorder(self) -> str:
-        return "indices must rise" if (np.diff(self._aux[0].asnumpy()) <= 0).any() else ""
-
-    def _misplaced(self) -> str:
-        rows = self._aux[0].asnumpy()
-        if len(rows) and (rows.min() < 0 or rows.max() >= self.shape[0]):
-            return f"a row in indices is not between 0 and {self.shape[0] - 1}"
-        return ""
-
-    def __getitem__(self, key: object) -> RowSparseNDArray:
-        """The array itself, ``array[:]``."""
-        if isinstance(key, slice) and key == slice(None):
-            return self
-        raise AttributeValueError(
-            "A row_sparse array is indexed by [:] alone; use retain() for rows."
-        )
-
-    def retain(self, *args: object, **kwargs: object) -> RowSparseNDArray:
-        """The array with only the rows in the one argument, ``indices``.
-
-        Raises:
-            AttributeTypeError: there is not one argument.
-            IndexingError: there is no such row.
-        """
-        arguments = [*args, *kwargs.values()]
-        if len(arguments) != 1:
-            raise AttributeTypeError(
-                f"retain takes one argument, the row numbers, not {len(arguments)}."
-            )
-        (indices,) = arguments
-        if not isinstance(indices, NDArray):
-            return self._retained(indices)
-        retained = invoke(find("_sparse_retain"), (self, indices), {})
-        assert isinstance(retained, RowSparseNDArray)
-        return retained
-
-    def _retained(self, indices: object) -> RowSparseNDArray:
-        numbers = indices.asnumpy() if isinstance(indices, NDArray) else np.asarray(indices)
-        rows = numbers.astype(np.int64).reshape(-1)
-        outside = rows[(rows < 0) | (rows >= self.shape[0])]
-        if outside.size:
-            raise IndexingError(f"retain: row {outside[0]} of an array of {self.shape[0]} rows.")
-        if not self._aux[0].size:  # as in MXNet, none of them is stored then
-            return self.copy()
-        where = host_indices(rows, self.context)
-        return type(self)._make(self._rows_at(rows), (where,), self.shape)
-
-    def _store_all_rows(self) -> None:
-        """Store zeros for every row if none is stored, as MXNet's optimizers do with their states."""
-        if self._aux[0].shape[0]:
-            return
-        data = NDArray._wrap(from_host(np.zeros(self.shape, self.dtype), self.context))
-        rows = host_indices(np.arange(self.shape[0]), self.context)
-        self._replace(type(self)._make(data, (rows,), self.shape))
-
-
-def sum_of_rows(pairs: Any, shape: tuple[int, ...]) -> RowSparseNDArray:
-    """A row_sparse array from pairs of row numbers, in any order and repeated, and rows.
-
-    How many different rows there are changes from batch to batch. So that programs do not, the
-    result has room for as many rows as were given, and numbers behind the last row where it is
-    not used; it is cut to size when somebody looks at the rows themselves.
-    """
-    context = pairs[0][1].context
-    numbers = np.concatenate([rows.asnumpy() for rows, _ in pairs]).astype(np.int64)
-    # Negative numbers count from the end, as indexing has it.
-    union, places = np.unique(
-        np.where(numbers < 0, numbers + shape[0], numbers), return_inverse=True
-    )
-    data = pairs[0][1]
-    if len(pairs) > 1:
-        data = invoke(find("Concat"), [each for _, each in pairs], {"dim": 0})
-    where = host_indices(places.reshape(-1), context)
-    room = len(numbers)
-    total = invoke(find("_sum_rows"), (data, where), {"count": room})
-    result: RowSparseNDArray = RowSparseNDArray._make(total, (host_indices(union, context),), shape)
-    if room > len(union):
-        spare = np.full(room - len(union), shape[0])
-        result._room = (total, host_indices(np.concatenate([union, spare]), context))
-        result._stored = None
-    return result
-
-
-def zeros_of(stype: str, shape: int | Sequence[int], context: Context, dtype: DTypeLike) -> Any:
-    """Zeros in a storage type; nothing is stored."""
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    kind = as_dtype(dtype)
-    if any(extent < 0 for extent in shape):
-        raise ShapeError(f"A shape has no negative extents, as {shape} has.")
-    if stype == "csr":
-        if len(shape) != 2:
-            raise ShapeError(
-                f"A csr array is a matrix: it needs two axes, shape {shape} has {len(shape)}."
-            )
-        data = NDArray._wrap(from_host(np.zeros((0,), kind), context))
-        return CSRNDArray._of(data, np.zeros(shape[0] + 1), np.zeros(0), shape)
-    if stype == "row_sparse":
-        data = NDArray._wrap(from_host(np.zeros((0, *shape[1:]), kind), context))
-        return RowSparseNDArray._make(data, (host_indices(np.zeros(0), context),), shape)
-    raise AttributeValueError(
-        f"unknown storage type: {stype!r}; use 'default', 'row_sparse' or 'csr'."
-    )

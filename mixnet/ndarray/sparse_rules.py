@@ -13,16 +13,12 @@ from mixnet import config
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import AttributeTypeError, DTypeError, ShapeError
 from mixnet.ndarray import invoke as invoke_module
+from mixnet.ndarray.csr_array import CSRNDArray
 from mixnet.ndarray.invoke import Results, invoke, invoke_any
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.operators import install_sparse
-from mixnet.ndarray.sparse_array import (
-    BaseSparseNDArray,
-    CSRNDArray,
-    RowSparseNDArray,
-    host_indices,
-    sum_of_rows,
-)
+from mixnet.ndarray.row_sparse_array import RowSparseNDArray, sum_of_rows
+from mixnet.ndarray.sparse_array import BaseSparseNDArray, host_indices
 from mixnet.ops.op import Op
 from mixnet.ops.registry import find
 from mixnet.runtime.value.state import state
@@ -98,20 +94,21 @@ def _computed(
     op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any], stype: str | None
 ) -> Results:
     op.check_first(arrays[0]._spec.dtype)
-    result: Any = NotImplemented
+    kernel: Rule | None = None
     if stype is not None or op.storage is None:
         kernel = _update if op.updates_rows else RULES.get(op.name)
         if kernel is None and op.storage is not None and op.storage.on_stored:
             kernel = _keep_zero
-        result = NotImplemented if kernel is None else kernel(op, arrays, attributes)
-    if result is NotImplemented:
+    result: Results | None = None
+    if kernel is not None and (answer := kernel(op, arrays, attributes)) is not NotImplemented:
+        result = answer
+    if result is None:
         result = _on_dense_copies(op, arrays, attributes)
         if stype is None:
             _warn(op, arrays)
-    answer: Results = result
-    if stype is None or not isinstance(answer, NDArray) or answer.stype == stype:
-        return answer
-    dense = answer._dense() if isinstance(answer, BaseSparseNDArray) else answer
+    if stype is None or not isinstance(result, NDArray) or result.stype == stype:
+        return result
+    dense = result._dense() if isinstance(result, BaseSparseNDArray) else result
     return dense.tostype(stype)
 
 

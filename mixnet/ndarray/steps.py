@@ -74,7 +74,7 @@ def _run_together(steps: list[Step]) -> None:
     if steps:
         training = bool(state.training)
         bound = []
-        previous: Any = None
+        previous = None
         for rule, arrays, numbers in steps:
             # Most parameters have the same numbers. Arrays, which == does not compare as one, are none.
             key = (rule, numbers) if _NUMBERS.issuperset(map(type, numbers.values())) else None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mixnet.numpy.call import Operand
 
 
-def check_array_parameter(operator: str, name: str, value: Operand) -> None:
+def check_array_parameter(operator: str, name: str, value: Operand | None) -> None:
     """Refuse numbers outside of the range that the operator's attribute of that name has.
 
     An array that is still to be computed is waited for, but while gradients are recorded: then the

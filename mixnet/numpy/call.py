@@ -28,7 +28,9 @@ from mixnet.ops.registry import find
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+    from typing_extensions import TypeIs
 
+    from mixnet.context import Context
     from mixnet.dtype import DTypeLike
 
 P = ParamSpec("P")
@@ -48,6 +50,37 @@ class Operable(Protocol):
         out: Operable | None = None,
         called: str = "",
     ) -> Any: ...
+
+
+class Array(Operable, Protocol):
+    """An operand that says what it is like, as arrays do."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the axes."""
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+
+    @property
+    def dtype(self) -> Any:
+        """Data type."""
+
+    @property
+    def ctx(self) -> Context:
+        """Device."""
+
+    def reshape(self, *shape: Any) -> Any:
+        """The elements in another shape."""
+
+    def __mul__(self, other: Any) -> Any: ...
+
+    def __truediv__(self, other: Any) -> Any: ...
 
 
 if TYPE_CHECKING:
@@ -84,7 +117,7 @@ def current_face() -> Any:
     return _face.current or _default[0]
 
 
-def is_array(value: object) -> bool:
+def is_array(value: object) -> TypeIs[Array]:
     """Whether ``value`` is an array or a symbol."""
     return hasattr(type(value), "_operate")
 

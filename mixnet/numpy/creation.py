@@ -143,7 +143,7 @@ def full(
     """
     _check_order("full", order)
     if isinstance(fill_value, NDArray):
-        filled: Any = fill_value if dtype is None else fill_value.astype(dtype)
+        filled = fill_value if dtype is None else fill_value.astype(dtype)
         result = call("_npi_broadcast_to", filled, shape=_shape(shape))
         return result if out is None else call("_np_copy", result, out=out)
     if dtype is None:

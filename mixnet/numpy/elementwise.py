@@ -106,7 +106,7 @@ _OPTIONS = "    kwargs: options of NumPy's ufuncs, such as ``where``, with their
 
 
 def _unary(name: str, operator: str, text: str) -> Callable[..., Any]:
-    def function(x: Operand, out: object = None, **kwargs: object) -> Any:
+    def function(x: Operand, out: Operable | None = None, **kwargs: object) -> Any:
         if kwargs:
             check_options(name, kwargs)
         if isinstance(x, NUMBERS):
@@ -152,7 +152,7 @@ _BINARY = {
 
 
 def _binary(name: str, operation: Any, text: str, keywords: bool) -> Callable[..., Any]:
-    def function(x1: Any, x2: Any, out: Any = None, **kwargs: object) -> Any:
+    def function(x1: Operand, x2: Operand, out: Operable | None = None, **kwargs: object) -> Any:
         if kwargs:
             check_options(name, kwargs)
         if out is None and isinstance(x1, arrays.ndarray):

@@ -16,13 +16,13 @@ from mixnet.numpy.fallback import on_host
 from mixnet.numpy.products import dot, matmul
 
 if TYPE_CHECKING:
-    from mixnet.numpy.call import Operable, Operand
+    from mixnet.numpy.call import Array, Operable, Operand
 
 absolute, sqrt, square = FUNCTIONS["abs"], FUNCTIONS["sqrt"], FUNCTIONS["square"]
 
 
 def norm(
-    x: Any,
+    x: Array,
     ord: float | str | None = None,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
@@ -78,7 +78,7 @@ def _matrix_norm(x: Any, ord: object, axes: tuple[int, ...], keepdims: bool) -> 
         )
     order = [i for i in range(ndim) if i not in (row, column)]
     values = svd(shape.transpose(x, [*order, row, column]))[1]
-    combine: Any = {2: reduce.max, -2: reduce.min, "nuc": reduce.sum}[ord]
+    combine = reduce.sum if ord == "nuc" else reduce.max if ord == 2 else reduce.min
     norms = combine(values, -1)
     for each in sorted((row, column)) if keepdims else ():
         norms = shape.expand_dims(norms, each)
@@ -143,7 +143,7 @@ def tensorsolve(a: Operand, b: Operand, axes: Sequence[int] | None = None) -> An
     return call("_npi_tensorsolve", a, b, a_axes=tuple(axes or ()))
 
 
-def pinv(a: Operand, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
+def pinv(a: Operand, rcond: float | Array = 1e-15, hermitian: bool = False) -> Any:
     """The pseudo-inverse; singular values below ``rcond`` times the largest count as 0.
 
     Args:
@@ -215,7 +215,7 @@ def multi_dot(arrays: Sequence[Any], *, out: Operable | None = None) -> Any:
     )
 
 
-def matrix_power(a: Any, n: int) -> Any:
+def matrix_power(a: Array, n: int) -> Any:
     """The matrix times itself ``n`` times; its inverse for n below 0.
 
     Args:

@@ -11,7 +11,7 @@ from mixnet.base import AttributeTypeError, AttributeValueError, NotAnArrayError
 from mixnet.numpy.call import NUMBERS, as_axes, as_operator, call, is_array
 
 if TYPE_CHECKING:
-    from mixnet.numpy.call import Operable, Operand
+    from mixnet.numpy.call import Array, Operable, Operand
 
 
 @as_operator
@@ -60,12 +60,12 @@ def inner(a: Operand, b: Operand) -> Any:
     return tensordot(a, b, [-1, -1])
 
 
-def outer(a: Any, b: Any) -> Any:
+def outer(a: Array, b: Array) -> Any:
     """Every element of ``a`` times every one of ``b``, both flattened."""
     return tensordot(a.reshape(-1), b.reshape(-1), 0)
 
 
-def vdot(a: Any, b: Any) -> Any:
+def vdot(a: Array, b: Array) -> Any:
     """Sum of the products of the elements of both, flattened.
 
     Args:
@@ -122,7 +122,9 @@ def einsum(*operands: object, **kwargs: object) -> Any:
     )
 
 
-def polyval(p: Any, x: Any) -> Any:
+def polyval(
+    p: Array | onp.ndarray | Sequence[Any], x: Array | onp.ndarray | Sequence[Any] | float
+) -> Any:
     """The polynomial with coefficients ``p``, highest power first, at ``x``."""
     if is_array(p) and is_array(x):
         return call("_npi_polyval", p, x)

@@ -25,7 +25,7 @@ from mixnet.ops.math.broadcast import check_broadcast
 if TYPE_CHECKING:
     from mixnet.context import Context
     from mixnet.dtype import DTypeLike
-    from mixnet.numpy.call import Operable, Operand
+    from mixnet.numpy.call import Array, Operable, Operand
 
 Number = TypeVar("Number", int, float)
 
@@ -207,8 +207,8 @@ def gamma(
 
 
 def beta(
-    a: Any,
-    b: Any,
+    a: float | Operable,
+    b: float | Operable,
     size: int | Sequence[int] | None = None,
     dtype: DTypeLike = None,
     ctx: Context | str | None = None,
@@ -230,7 +230,7 @@ def beta(
 
 
 def chisquare(
-    df: Any,
+    df: float | Operable,
     size: int | Sequence[int] | None = None,
     dtype: DTypeLike = None,
     ctx: Context | str | None = None,
@@ -399,7 +399,7 @@ def randint(
 
 
 def choice(
-    a: Any,
+    a: Operand,
     size: int | Sequence[int] | None = None,
     replace: bool = True,
     p: Operand | None = None,
@@ -462,8 +462,8 @@ def multinomial(
 
 
 def multivariate_normal(
-    mean: Any,
-    cov: Any,
+    mean: Array,
+    cov: Array,
     size: int | Sequence[int] | None = None,
     check_valid: str | None = None,
     tol: float | None = None,

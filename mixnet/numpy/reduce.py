@@ -13,7 +13,7 @@ from mixnet.numpy.shape import broadcast_to, concatenate
 
 if TYPE_CHECKING:
     from mixnet.dtype import DTypeLike
-    from mixnet.numpy.call import Operable, Operand
+    from mixnet.numpy.call import Array, Operable, Operand
 
 
 @as_operator
@@ -360,7 +360,7 @@ def percentile(
 
 def quantile(
     a: Operand,
-    q: Any,
+    q: float | Array,
     axis: int | Sequence[int] | None = None,
     out: Operable | None = None,
     overwrite_input: bool | None = None,
@@ -383,7 +383,7 @@ def quantile(
 
 def histogram(
     a: Operand,
-    bins: Any = 10,
+    bins: int | Array = 10,
     range: tuple[float, float] | None = None,
     normed: bool | None = None,
     weights: Operand | None = None,

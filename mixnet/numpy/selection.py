@@ -12,32 +12,31 @@ from mixnet.numpy.call import NUMBERS, as_array, call, check_array, is_array
 from mixnet.ops.schema.ranges import AxisOf
 
 if TYPE_CHECKING:
-    from mixnet.numpy.call import Operable, Operand
+    from mixnet.numpy.call import Array, Operable, Operand
 
 
-def where(condition: Operand, x: Any = None, y: Any = None) -> Any:
+def where(condition: Array | float, x: Operand | None = None, y: Operand | None = None) -> Any:
     """Elements of ``x`` where ``condition`` is true, else of ``y``; the indices without both.
 
     Raises:
         ValueError: one of ``x`` and ``y`` alone.
     """
     if x is None and y is None:
-        return nonzero(condition)
+        return nonzero(condition)  # type: ignore[arg-type]  # which refuses numbers
     if x is None or y is None:
         raise AttributeValueError("where: give both of x and y, or neither.")
     if isinstance(condition, NUMBERS):
         return x if condition else y
-    left, right = isinstance(x, NUMBERS), isinstance(y, NUMBERS)
-    if left and right:
-        return call("_npi_where_scalar2", condition, x=float(x), y=float(y))
-    if left:
+    if isinstance(x, NUMBERS):
+        if isinstance(y, NUMBERS):
+            return call("_npi_where_scalar2", condition, x=float(x), y=float(y))
         return call("_npi_where_lscalar", condition, y, scalar=float(x))
-    if right:
+    if isinstance(y, NUMBERS):
         return call("_npi_where_rscalar", condition, x, scalar=float(y))
     return call("_npi_where", condition, x, y)
 
 
-def nonzero(a: Any) -> tuple[Any, ...]:
+def nonzero(a: Array) -> tuple[Any, ...]:
     """The indices of the elements that are not 0, an int64 array for each axis.
 
     An array without axes counts as one of a single element.
@@ -57,7 +56,7 @@ def argwhere(a: Operand) -> Any:
     return call("_npx_nonzero", a)
 
 
-def flatnonzero(a: Any) -> Any:
+def flatnonzero(a: Array) -> Any:
     """The positions in the flattened array of the elements that are not 0.
 
     Args:
@@ -94,7 +93,7 @@ def unique(
 
 
 def take(
-    a: Any,
+    a: Array,
     indices: Operand,
     axis: int | None = None,
     mode: str = "raise",
@@ -185,7 +184,7 @@ def _place(obj: Any) -> tuple[Any, dict[str, Any]]:
     return obj, {}
 
 
-def delete(arr: Any, obj: Operand, axis: int | None = None) -> Any:
+def delete(arr: Array, obj: Operand, axis: int | None = None) -> Any:
     """Without the elements at a number, a slice or an array of positions, along ``axis``.
 
     Args:
@@ -204,7 +203,7 @@ def delete(arr: Any, obj: Operand, axis: int | None = None) -> Any:
     return call("_npi_delete", arr, positions, axis=axis, **attributes)
 
 
-def insert(arr: Operand, obj: Operand, values: Any, axis: int | None = None) -> Any:
+def insert(arr: Operand, obj: Operand, values: Operand, axis: int | None = None) -> Any:
     """With ``values`` before a number, a slice or an array of positions, along ``axis``.
 
     Args:
@@ -214,19 +213,19 @@ def insert(arr: Operand, obj: Operand, values: Any, axis: int | None = None) -> 
         axis: along which; None flattens first.
     """
     positions, attributes = _place(obj)
-    number = isinstance(values, NUMBERS)
     name = "_npi_insert_slice"
     if positions is not None:
         name = "_npi_insert_tensor"
     elif "int_ind" in attributes:
         name = "_npi_insert_scalar"
-    operands = [arr] if number else [arr, as_array(values, arr)]
+    number = float(values) if isinstance(values, NUMBERS) else None
+    operands = [arr] if number is not None else [arr, as_array(values, arr)]
     if positions is not None:
         operands.append(positions)
-    return call(name, *operands, val=float(values) if number else None, axis=axis, **attributes)
+    return call(name, *operands, val=number, axis=axis, **attributes)
 
 
-def extract(condition: Operand, arr: Any) -> Any:
+def extract(condition: Array, arr: Array) -> Any:
     """The elements where ``condition`` is true, in one axis.
 
     Args:

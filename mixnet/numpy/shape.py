@@ -23,7 +23,9 @@ from mixnet.numpy.call import (
 )
 
 if TYPE_CHECKING:
-    from mixnet.numpy.call import Operable, Operand
+    from numpy.typing import ArrayLike
+
+    from mixnet.numpy.call import Array, Operable, Operand
 
 
 @as_operator
@@ -54,7 +56,7 @@ def ravel(x: Operand, order: str = "C") -> Any:
     return reshape(x, (-1,), order)
 
 
-def shape(a: Any) -> tuple[int, ...]:
+def shape(a: Array | ArrayLike) -> tuple[int, ...]:
     """The extents of the axes.
 
     Args:
@@ -97,7 +99,7 @@ def moveaxis(a: Operand, source: int | Sequence[int], destination: int | Sequenc
     return call("_np_moveaxis", a, source=as_axes(source), destination=as_axes(destination))
 
 
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(a: Array, axis: int, start: int = 0) -> Any:
     """Axis ``axis`` moved before axis ``start``.
 
     Args:
@@ -289,12 +291,12 @@ def array_split(ary: Operand, indices_or_sections: int | Sequence[int], axis: in
     return _cut(ary, indices_or_sections, axis)
 
 
-def _check_axes(name: str, ary: Any, least: int) -> None:
+def _check_axes(name: str, ary: Array, least: int) -> None:
     if len(ary.shape) < least:
         raise AttributeValueError(f"{name} takes arrays of {least} or more axes, not {ary.shape}.")
 
 
-def hsplit(ary: Any, indices_or_sections: int | Sequence[int]) -> list[Any]:
+def hsplit(ary: Array, indices_or_sections: int | Sequence[int]) -> list[Any]:
     """Cut along the second axis, of 1-D along the first.
 
     Args:
@@ -305,7 +307,7 @@ def hsplit(ary: Any, indices_or_sections: int | Sequence[int]) -> list[Any]:
     return split(ary, indices_or_sections, 0 if len(ary.shape) == 1 else 1)
 
 
-def vsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Any]:
+def vsplit(ary: Array, indices_or_sections: int | Sequence[int]) -> list[Any]:
     """Cut along the first axis.
 
     Args:
@@ -316,7 +318,7 @@ def vsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Any]:
     return split(ary, indices_or_sections, 0)
 
 
-def dsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Any]:
+def dsplit(ary: Array, indices_or_sections: int | Sequence[int]) -> list[Any]:
     """Cut along the third axis.
 
     Args:
@@ -328,7 +330,7 @@ def dsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Any]:
 
 
 @as_operator
-def repeat(a: Any, repeats: int | Sequence[int], axis: int | None = None) -> Any:
+def repeat(a: Array, repeats: int | Sequence[int], axis: int | None = None) -> Any:
     """Every element ``repeats`` times along ``axis``, of the flattened array by default.
 
     Args:
@@ -365,7 +367,7 @@ def tile(A: Operand, reps: int | Sequence[int]) -> Any:
     return call("_npi_broadcast_to", array, shape=reps) if not array.shape else array
 
 
-def flip(m: Any, axis: int | Sequence[int] | None = None, out: Operable | None = None) -> Any:
+def flip(m: Array, axis: int | Sequence[int] | None = None, out: Operable | None = None) -> Any:
     """The other way round along axes, all by default.
 
     Args:
@@ -378,7 +380,7 @@ def flip(m: Any, axis: int | Sequence[int] | None = None, out: Operable | None =
     return call("_npi_flip", m, out=out, axis=axes)
 
 
-def flipud(m: Operand) -> Any:
+def flipud(m: Array) -> Any:
     """Rows in reverse order.
 
     Args:
@@ -387,7 +389,7 @@ def flipud(m: Operand) -> Any:
     return flip(m, 0)
 
 
-def fliplr(m: Operand) -> Any:
+def fliplr(m: Array) -> Any:
     """Columns in reverse order.
 
     Args:
@@ -494,7 +496,7 @@ atleast_3d = _atleast(3)
 
 
 def pad(
-    x: Any, pad_width: int | Sequence[Any] | None = None, mode: str = "constant", **kwargs: Any
+    x: Array, pad_width: int | Sequence[Any] | None = None, mode: str = "constant", **kwargs: Any
 ) -> Any:
     """With elements added before and after along every axis.
 
@@ -523,7 +525,7 @@ def pad(
     return call("_npi_pad", x, constant_value=float(value), **attributes)
 
 
-def resize(a: Any, new_shape: int | Sequence[int]) -> Any:
+def resize(a: Array, new_shape: int | Sequence[int]) -> Any:
     """The elements again and again until ``new_shape`` is full.
 
     Args:
@@ -540,7 +542,11 @@ def resize(a: Any, new_shape: int | Sequence[int]) -> Any:
     return reshape(flat[:size], target)
 
 
-def unravel_index(indices: Any, shape: int | Sequence[int], order: str = "C") -> tuple[Any, ...]:
+def unravel_index(
+    indices: Array | onp.ndarray | Sequence[Any] | int,
+    shape: int | Sequence[int],
+    order: str = "C",
+) -> tuple[Any, ...]:
     """The index of each axis from positions in the flattened array.
 
     Args:
@@ -557,7 +563,7 @@ def unravel_index(indices: Any, shape: int | Sequence[int], order: str = "C") ->
     return tuple(indices_of_axes[i] for i in range(len(shape)))
 
 
-def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+def diag_indices_from(arr: Array) -> tuple[Any, ...]:
     """The indices of the main diagonal, an array for each axis.
 
     Args:

@@ -15,7 +15,7 @@ from mixnet.random import seed as _seed
 if TYPE_CHECKING:
     from mixnet.context import Context
     from mixnet.dtype import DTypeLike
-    from mixnet.numpy.call import Operable, Operand
+    from mixnet.numpy.call import Array, Operable, Operand
 
 
 def seed(seed: int, ctx: Context | str = "all") -> None:
@@ -24,8 +24,8 @@ def seed(seed: int, ctx: Context | str = "all") -> None:
 
 
 def bernoulli(
-    prob: Any = None,
-    logit: Any = None,
+    prob: float | Array | None = None,
+    logit: float | Array | None = None,
     size: int | Sequence[int] | None = None,
     dtype: DTypeLike = None,
     ctx: Context | str | None = None,
@@ -39,10 +39,13 @@ def bernoulli(
     if (prob is None) == (logit is None):
         raise AttributeValueError("bernoulli: give one of prob and logit.")
     parameter = prob if logit is None else logit
+    assert parameter is not None
     attributes: dict[str, Any] = {"prob": None, "logit": None, "is_logit": logit is not None}
-    arrays = [parameter] if is_array(parameter) else []
+    arrays: list[Operable] = []
     check_array_parameter("_npi_bernoulli", "prob", prob)
-    if not arrays:
+    if is_array(parameter):
+        arrays.append(parameter)
+    else:
         attributes["logit" if prob is None else "prob"] = float(parameter)
         attributes["ctx"] = ctx
     if size is not None:

@@ -10,6 +10,14 @@ from typing import Any
 from mixnet.ops.op import Op
 
 
+def _take_parameters(function: Callable[..., Any], parameters: Sequence[inspect.Parameter]) -> None:
+    """Make parameters those that the registry and editors see of a function."""
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    function.__annotations__ = {
+        each.name: each.annotation for each in parameters if each.annotation is not each.empty
+    }
+
+
 def present(
     function: Callable[..., Any], name: str, text: str, parameters: Sequence[inspect.Parameter]
 ) -> Callable[..., Any]:
@@ -21,13 +29,9 @@ def present(
         text: what it does.
         parameters: arrays positional, attributes keyword-only with resolved annotations.
     """
-    presented: Any = function
-    presented.__name__ = presented.__qualname__ = name
-    presented.__signature__ = inspect.Signature(parameters)
-    presented.__annotations__ = {
-        each.name: each.annotation for each in parameters if each.annotation is not each.empty
-    }
-    presented.__doc__ = f"{text}\n\nSource: MXNet operator ``{name}``."
+    function.__name__ = function.__qualname__ = name
+    _take_parameters(function, parameters)
+    function.__doc__ = f"{text}\n\nSource: MXNet operator ``{name}``."
     return function
 
 
@@ -74,11 +78,7 @@ def with_attributes_of(
         ]
         place = next((i for i, each in enumerate(shared) if each.name == before), 0)
         parameters = [*arrays, *shared[:place], *own, *shared[place:]]
-        declared: Any = function
-        declared.__signature__ = inspect.Signature(parameters)
-        declared.__annotations__ = {
-            each.name: each.annotation for each in parameters if each.annotation is not each.empty
-        }
+        _take_parameters(function, parameters)
         return function
 
     return declare

@@ -136,7 +136,7 @@ class Parametrized(Operator):
             AttributeTypeError: unknown or missing name.
             AttributeValueError: a value that the attribute cannot have.
         """
-        key: Any = (training, *keywords, *keywords.values())
+        key: tuple[Any, ...] | None = (training, *keywords, *keywords.values())
         try:
             if not self.dynamic:
                 if key in self._bound:
@@ -260,13 +260,12 @@ class Parametrized(Operator):
     def signature(self, symbols: bool = False) -> inspect.Signature:
         """Signature of the operator as a function of ``mx.nd``, or of ``mx.sym``."""
         kind = inspect.Parameter
+        # A required attribute may follow an optional array, so every parameter has a default.
+        after = kind.KEYWORD_ONLY if self.variadic else kind.POSITIONAL_OR_KEYWORD
         if self.variadic:
-            after: Any = kind.KEYWORD_ONLY
             parameters = [kind(name, kind.POSITIONAL_ONLY) for name in self.arrays]
             parameters.append(kind(self.variadic, kind.VAR_POSITIONAL))
         else:
-            # A required attribute may follow an optional array, so every parameter has a default.
-            after = kind.POSITIONAL_OR_KEYWORD
             parameters = [kind(name, after, default=None) for name in self.arrays]
         for each in self.attributes.values():
             parameters.append(kind(each.name, after, default=each.default))

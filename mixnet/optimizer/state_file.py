@@ -19,8 +19,9 @@ import numpy as np
 from mixnet import lr_scheduler
 from mixnet.base import AttributeTypeError, FileFormatError
 from mixnet.dtype import BY_NAME, bfloat16
+from mixnet.ndarray.csr_array import CSRNDArray
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.sparse_array import CSRNDArray, RowSparseNDArray
+from mixnet.ndarray.row_sparse_array import RowSparseNDArray
 from mixnet.numpy.ndarray import ndarray
 from mixnet.optimizer.base import Optimizer
 from mixnet.optimizer.pickle_reader import MOST_LEVELS, Budget, Machine, Name, as_key
@@ -324,7 +325,7 @@ class _Reading:
         klass = self._classes.get(name)
         if klass is None:
             raise _broken(f"{name} is neither an optimizer nor a scheduler")
-        instance: Any = object.__new__(klass)
+        instance: object = object.__new__(klass)
         self._objects[id(instance)] = instance
         return instance
 
@@ -345,11 +346,10 @@ class _Reading:
                 f"the file changes a {type(item).__name__}, which is not an object of its own"
             )
         elif isinstance(item, np.ndarray):
-            array: Any = item
             _, shape, dtype, in_fortran, content = _fields(state)
             budget.spend(256 + 2 * len(content))
             content = _array_content(dtype, shape, content)
-            array.__setstate__((1, shape, dtype, in_fortran is True, content))
+            item.__setstate__((1, shape, dtype, in_fortran is True, content))  # type: ignore[arg-type]
         else:
             if type(state) is not dict or set(state) != {"handle"}:
                 raise _broken("an array has no content")
@@ -373,7 +373,7 @@ class _Reading:
         visited: set[int] = set()
         levels: list[Iterator[Any]] = [iter([root])]
         while levels:
-            value: Any = next(levels[-1], _END)
+            value = next(levels[-1], _END)
             if value is _END:
                 levels.pop()
                 continue
@@ -386,7 +386,7 @@ class _Reading:
                     levels.append(iter(self._attributes(value)))
             elif isinstance(value, dict):
                 levels.append(iter(value.values()))
-            elif type(value) in (list, tuple):
+            elif type(value) is list or type(value) is tuple:
                 levels.append(iter(value))
             elif isinstance(value, Name):
                 raise _broken(f"{_shown(value)} is in place of a value")

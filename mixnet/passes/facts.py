@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -54,7 +53,7 @@ class Facts:
         for node in graph.nodes:
             if node.is_variable:
                 continue
-            input_specs: Any = tuple(known_specs[entry] for entry in node.inputs)
+            input_specs = tuple(known_specs[entry] for entry in node.inputs)
             scalars = len(node.scalars)
             if node.op.takes_key and not drawing:
                 input_specs, scalars = (*input_specs, STREAM_SPEC), scalars + 1

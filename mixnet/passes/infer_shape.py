@@ -321,11 +321,11 @@ class Inference:
                 self._set(node.inputs[place.number], whole, node)
 
     def _same(self, node: Node, entries: list[Entry]) -> None:
-        together: Any = None
+        together: Shape | None = None
         for entry in entries:
             shape = self.shapes.get(entry)
             both = merged(together, shape, self._least)
-            if both is None and shape is not None:
+            if both is None and shape is not None and together is not None:
                 if self._is_known(shape) and self._is_known(together):
                     return  # the operator's own message about its inputs is better
                 self._set(entry, together, node)  # raises

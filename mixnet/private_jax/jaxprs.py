@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
+import numpy as np
+
 try:
     from jax._src.core import Jaxpr as Jaxpr
     from jax._src.core import Literal as Literal
@@ -20,6 +23,13 @@ except ImportError:  # another JAX
     from jax.extend.core import Literal as Literal
     from jax.extend.core import Primitive as Primitive
     from jax.extend.core import Var as Var
+
+
+def literal_array(literal: Literal) -> np.ndarray:
+    """The number that a jaxpr has in place of a variable, in the dtype that it is traced with."""
+    aval = literal.aval
+    assert isinstance(aval, jax.core.ShapedArray)
+    return np.asarray(literal.val, aval.dtype)
 
 
 def opened(jaxpr: Any) -> Any:

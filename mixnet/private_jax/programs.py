@@ -32,7 +32,7 @@ def keep_files_by(folder: str, make: Callable[[], Any]) -> bool:
     try:
         from jax._src import compilation_cache
 
-        original: Any = compilation_cache.get_file_cache
+        original = compilation_cache.get_file_cache
     except (ImportError, AttributeError):
         return False
 

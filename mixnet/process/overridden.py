@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 
 class Methods:
     """Some methods of a class as the library defines them.
@@ -18,7 +16,7 @@ class Methods:
 
     def are_those_of(self, instance: object) -> bool:
         """Whether neither a subclass, nor the instance, nor a patch of the class has replaced one."""
-        kind: Any = type(instance)
+        kind = type(instance)
         own = vars(instance)
         for name, function in self._functions.items():
             if name in own or getattr(kind, name) is not function:

@@ -195,7 +195,7 @@ class BaseRNNCell:
         """
         self.reset()
         steps, _ = steps_of(length, inputs, layout, False)
-        states: Any = self.begin_state() if begin_state is None else begin_state
+        states = self.begin_state() if begin_state is None else [*begin_state]
         outputs = []
         for step in steps:
             output, states = self(step, states)

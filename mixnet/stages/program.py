@@ -21,7 +21,7 @@ from mixnet.passes.facts import Known
 from mixnet.runtime.compile.lower import lower, scopes
 from mixnet.runtime.compile.options import compiler_options, options_to_read
 from mixnet.runtime.compile.scope import compiling_for
-from mixnet.runtime.record.record import array_of
+from mixnet.runtime.value.value import array_of
 from mixnet.stages import hlo
 from mixnet.stages.fusion import VIEWS, Group, groups, scope_in
 from mixnet.stages.graph_data import graph_data, specs_of

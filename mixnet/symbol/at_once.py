@@ -16,11 +16,10 @@ from mixnet.engine.timeline import timeline
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.runtime.devices.host_value import HostValue
 from mixnet.runtime.devices.to_device import to_device
-from mixnet.runtime.record.record import array_of
 from mixnet.runtime.trace.graph_op import by_operator
 from mixnet.runtime.value.memory import logs
 from mixnet.runtime.value.state import state
-from mixnet.runtime.value.value import Spec, Value
+from mixnet.runtime.value.value import Spec, Value, array_of
 from mixnet.symbol.backend import whole_part
 from mixnet.symbol.symbol import Symbol
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -17,7 +17,9 @@ from mixnet.ops.registry import find
 from mixnet.passes.facts import Facts
 from mixnet.passes.partition import Part, partition
 from mixnet.passes.set_training import set_training
-from mixnet.symbol.symbol import Symbol
+
+if TYPE_CHECKING:
+    from mixnet.symbol.symbol import Symbol
 
 _PART = "_backend_part"
 

@@ -96,27 +96,14 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
 
     def function(*args: Any, name: str | None = None, attr: Any = None, **kwargs: object) -> Symbol:
         kwargs.pop("out", None)
+        symbols: Mapping[str, Symbol] | Sequence[Symbol | None]
+        rest: Sequence[Any] = ()
         if op.variadic:
-            symbols: Any = _variadic_inputs(op, args, kwargs)
-            rest: list[Any] = []
+            symbols = _variadic_inputs(op, args, kwargs)
         else:
-            symbols = {}
-            for key, value in zip(op.arrays, args, strict=False):
-                if value is not None:
-                    symbols[key] = value
-            rest = list(args[len(op.arrays) :])
+            rest = args[len(op.arrays) :]
             op.check_given_once((*op.arrays[: len(args)], *order[: len(rest)]), kwargs)
-            for key in op.arrays:
-                if kwargs.get(key) is not None:
-                    symbols[key] = kwargs.pop(key)
-                else:
-                    kwargs.pop(key, None)
-            for key, value in symbols.items():
-                if not isinstance(value, Symbol):
-                    raise NotAnArrayError(
-                        f"{op.name}: {key} must be a Symbol, not {type(value).__name__}. Make one "
-                        f"with mx.sym.Variable(name)."
-                    )
+            symbols = _named_inputs(op, args, kwargs)
         kwargs.update(zip(order, rest, strict=False))
         kwargs.pop("ctx", None)
         name, attr = _name_by_position(op, rest[len(order) :], name, attr)
@@ -229,6 +216,26 @@ def _is_user(key: str) -> bool:
     return key in HIDDEN or (key.startswith("__") and key.endswith("__"))
 
 
+def _named_inputs(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Symbol]:
+    """The symbols of a call by parameter; those passed by name are removed from ``kwargs``.
+
+    Raises:
+        NotAnArrayError: something else is among the symbols.
+    """
+    symbols = {key: value for key, value in zip(op.arrays, args, strict=False) if value is not None}
+    for key in op.arrays:
+        named = kwargs.pop(key, None)
+        if named is not None:
+            symbols[key] = named
+    for key, value in symbols.items():
+        if not isinstance(value, Symbol):
+            raise NotAnArrayError(
+                f"{op.name}: {key} must be a Symbol, not {type(value).__name__}. Make one "
+                f"with mx.sym.Variable(name)."
+            )
+    return symbols
+
+
 # The inputs of a variadic operator are called arg0, arg1, ...
 _VARIADIC = "arg"
 
@@ -244,7 +251,7 @@ def _variadic_inputs(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> lis
     """
     assert op.variadic is not None
     count = op.number_of_inputs(kwargs)
-    operands: Any = kwargs.pop(op.variadic, args)
+    operands = kwargs.pop(op.variadic, args)
     if isinstance(operands, Symbol):
         operands = [operands]
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):

@@ -49,7 +49,7 @@ def Custom(*data: Symbol, op_type: str = "", name: str | None = None, **kwargs: 
     }
     composed = compose(find("Custom"), "custom", inputs, attributes, name)
     # A file has the parameters as attributes of the node, as MXNet writes them.
-    attrs: Any = composed._heads[0].node.attrs
+    attrs = composed._heads[0].node.attrs
     for each in ("parameters", "instance", "registration", "num_args_"):
         attrs.pop(each, None)
     attrs.update(parameters)
@@ -61,8 +61,7 @@ def _own_variable(
 ) -> Symbol:
     """The variable of an argument left out: it has all that its node has, as MXNet has it."""
     variable = Variable(f"{name}_{parameter}")
-    attrs: Any = variable._heads[0].node.attrs
-    attrs.update({"op_type": op_type, **dict(parameters)})
+    variable._heads[0].node.attrs.update({"op_type": op_type, **dict(parameters)})
     return variable
 
 

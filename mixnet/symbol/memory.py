@@ -116,10 +116,12 @@ def _inputs_by_name(
     unknown = []
     for node in symbol.graph.nodes:
         if node.is_variable:
-            shape: Any = inferred.shapes.get(Entry(node))
-            by_name[node.name] = (shape, inferred.dtypes.get(Entry(node)) or np.dtype("float32"))
-            if not is_known(shape):
+            shape = inferred.shapes.get(Entry(node))
+            if shape is None or not is_known(shape):
                 unknown.append(node.name)
+            else:
+                dtype = inferred.dtypes.get(Entry(node)) or np.dtype("float32")
+                by_name[node.name] = (shape, dtype)
     if unknown:
         raise ShapeError(
             f"memory_plan: the shapes of {', '.join(unknown)} cannot be inferred from "

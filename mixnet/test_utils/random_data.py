@@ -10,9 +10,10 @@ import numpy as np
 
 from mixnet.context import Context, current_context
 from mixnet.ndarray.create import arange, array
+from mixnet.ndarray.csr_array import CSRNDArray
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.row_sparse_array import RowSparseNDArray
 from mixnet.ndarray.sparse import csr_matrix, row_sparse_array, zeros
-from mixnet.ndarray.sparse_array import CSRNDArray, RowSparseNDArray
 from mixnet.test_utils.settings import default_dtype
 
 if TYPE_CHECKING:

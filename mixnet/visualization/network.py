@@ -150,7 +150,7 @@ def _digraph() -> Any:
     class Network(graphviz.Digraph):
         """A graph that Graphviz draws, and that is drawn without its programs too."""
 
-        _drawing: Any = None
+        _drawing = None
 
         def pipe(self, format: object = None, *args: object, **kwargs: object) -> Any:
             """The picture as bytes, or as text where ``encoding`` is given."""

@@ -13,7 +13,8 @@ from mixnet.base import AttributeValueError, MXNetError
 from mixnet.widgets import live, page
 from mixnet.widgets.failure import error_line
 from mixnet.widgets.sight import plain, sight
-from mixnet.widgets.why.question import answered
+from mixnet.widgets.why.question import Payload, answered
+from mixnet.widgets.why.still import printed
 
 _VIEWS: dict[str, type[View]] = {}
 
@@ -171,11 +172,11 @@ class View(ABC):
 
     def _printed_answers(self) -> list[Any]:
         """The answers that stand below the picture, for readers of a page whose scripts are taken out."""
-        if "why" not in self.payload:
-            return []
-        from mixnet.widgets.why.ask import printed  # it knows all views
+        return printed(self._subjects()) if "why" in self.payload else []
 
-        return printed(self)
+    def _subjects(self) -> list[tuple[Payload, dict[str, str]]]:
+        """Payloads with answers, and the names of what these are about by key, the most important first."""
+        return []
 
     def to_dict(self) -> dict[str, Any]:
         """The payload."""

@@ -26,6 +26,20 @@ def annotations(text: str) -> Iterator[ast.expr]:
             yield from (each.annotation for each in every if each and each.annotation)
 
 
+def any_locals(text: str) -> Iterator[int]:
+    """Lines of functions that give a value to a variable and annotate it ``Any``."""
+    for function in nodes(text):
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for node in ast.walk(function):
+                if (
+                    isinstance(node, ast.AnnAssign)
+                    and isinstance(node.target, ast.Name)
+                    and node.value is not None
+                    and is_any(node.annotation)
+                ):
+                    yield node.lineno
+
+
 def is_any(node: ast.AST) -> bool:
     """Whether it is ``Any`` or ``typing.Any``."""
     return getattr(node, "id", getattr(node, "attr", "")) == "Any"
@@ -56,3 +70,24 @@ def test_few_parameters_are_annotated_any() -> None:
 )
 def test_what_the_shares_count(text: str, expected: tuple[float, float]) -> None:
     assert shares([text]) == expected
+
+
+def test_no_variable_is_annotated_any() -> None:
+    lines = [
+        f"{path.relative_to(PACKAGE)}:{line}"
+        for path in PACKAGE.rglob("*.py")
+        for line in any_locals(path.read_text(encoding="utf-8"))
+    ]
+    assert not lines, f"{lines}: leave the annotation out, or name the type"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("def f():\n    a: Any = 1", [2]),
+        ("def f():\n    a: int = 1\n    b: dict[str, Any] = {}\n    c: Any", []),
+        ("a: Any = 1\nclass A:\n    def f(self):\n        self.a: Any = 1", []),
+    ],
+)
+def test_which_variables_are_any(text: str, expected: list[int]) -> None:
+    assert list(any_locals(text)) == expected

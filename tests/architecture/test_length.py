@@ -1,4 +1,4 @@
-"""Functions are short enough to be read at a glance."""
+"""Functions are short enough to be read at a glance, and files have one idea each."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from tests.architecture.syntax import nodes
 PACKAGE = Path(mx.__file__).parent
 MOST = 60
 """Lines of a function with its signature, without its docstring."""
+
+OF_A_FILE = 700
+"""Lines of a file, with everything."""
 
 LONGER = {
     "module/base_module.py fit": "callbacks read its local variables, by the names that MXNet gave them",
@@ -40,3 +43,12 @@ def test_functions_are_short() -> None:
         f"Longer than {MOST} lines: {long}. Split what is not in LONGER into parts with names of "
         f"their own; take off LONGER what has become shorter."
     )
+
+
+def test_files_are_short() -> None:
+    lines = {
+        path.relative_to(PACKAGE).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
+        for path in PACKAGE.rglob("*.py")
+    }
+    long = {name: count for name, count in lines.items() if count > OF_A_FILE}
+    assert not long, f"Longer than {OF_A_FILE} lines: {long}. Divide them by idea, not by size."

@@ -52,7 +52,8 @@ def worker(repeats: int) -> None:
     import numpy as np
 
     import mixnet as mx
-    from mixnet.distributed.processes import _program, over_processes, sums, world
+    from mixnet.distributed.exchanges import over_processes, program_of, sums
+    from mixnet.distributed.processes import world
 
     store = mx.kv.create("dist_sync")
     sharding = world()._sharding
@@ -61,7 +62,7 @@ def worker(repeats: int) -> None:
         store.init(name, value)
         mx.nd.waitall()
         whole = over_processes(np.ones(size, np.float32), sharding)
-        program = _program(sums, sharding)
+        program = program_of(sums, sharding)
 
         def bare(whole: object = whole, program: object = program) -> None:
             jax.block_until_ready(program(whole))

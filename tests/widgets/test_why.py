@@ -14,9 +14,9 @@ from mixnet.runtime.compile import watch
 from mixnet.runtime.interpret.on_numpy.work import Cost
 from mixnet.runtime.programs import decision, executable_cache
 from mixnet.widgets import EngineTimeline, HybridizeStepper, MemoryView, ScalingView, View, page
-from mixnet.widgets.why.ask import MOST_PRINTED, printed
 from mixnet.widgets.why.fused import rule
 from mixnet.widgets.why.layout import METHODS
+from mixnet.widgets.why.still import MOST_PRINTED
 from tests.widgets.examples import small_symbol
 
 
@@ -245,7 +245,7 @@ class TestInterpretedOrCompiled:
         assert (
             "before its first run: MIXNET_INTERPRET=0 or mx.runtime.compiling_at_once()" in second
         )
-        assert "Why interpreted or compiled?" in {answer.ask for answer in printed(view)}
+        assert "Why interpreted or compiled?" in {answer.ask for answer in view._printed_answers()}
 
     def test_a_program_is_compiled_when_its_runs_have_cost_as_much(self) -> None:
         x = mx.nd.ones((333, 334))

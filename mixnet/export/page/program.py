@@ -22,7 +22,7 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.private_jax.calls import called, counts_of_scan
 from mixnet.private_jax.equation import Equation
-from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
+from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal, literal_array
 
 FORMAT_NAME = "a page"
 _ALIGNED = 8
@@ -139,8 +139,7 @@ class Program:
 
         def number(atom: object) -> int:
             if isinstance(atom, Literal):
-                aval: Any = atom.aval
-                return self.constant(np.asarray(atom.val, np.dtype(aval.dtype)))
+                return self.constant(literal_array(atom))
             return numbers[atom]
 
         for equation in jaxpr.eqns:

@@ -444,8 +444,8 @@ class DataLoader:
     def _next_seed(self) -> str:
         # Random numbers of the samples follow from np.random.seed, without using any up.
         self._epochs += 1
-        drawn: Any = np.random.get_state()
-        return f"{zlib.crc32(drawn[1].tobytes())} {drawn[2]} {self._epochs}"
+        drawn = np.random.get_state(legacy=False)["state"]
+        return f"{zlib.crc32(drawn['key'].tobytes())} {drawn['pos']} {self._epochs}"
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_worker_pool": None, "_iter": None, "_under_way": 0}

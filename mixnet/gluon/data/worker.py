@@ -40,6 +40,8 @@ from mixnet.runtime.value.value import Spec, Value, aligned_empty
 from mixnet.util import is_np_array, is_np_shape, set_np
 
 if TYPE_CHECKING:
+    from multiprocessing.context import ForkContext, SpawnContext
+
     from mixnet.dtype import DTypeLike
 
 Make = Callable[[Sequence[int]], Any]
@@ -150,7 +152,7 @@ def _answer(make: Make, job: int, indices: Sequence[int], slot: Slot | None) -> 
         arrays = pickler.arrays
         facts = [(each.shape, each.dtype.str) for each in arrays]
         if slot is None:
-            content: Any = [np.ascontiguousarray(each) for each in arrays]
+            content: Sequence[object] = [np.ascontiguousarray(each) for each in arrays]
         else:
             places = slot.store(arrays)
             content = [(place, *fact) for place, fact in zip(places, facts, strict=True)]
@@ -234,7 +236,9 @@ class Workers:
     def _start(self, make: Make, count: int) -> None:
         # Nothing may be half done in threads that the children will not have.
         wait_for_all()
-        kind: Any = multiprocessing.get_context("fork" if is_supported() else "spawn")
+        kind: ForkContext | SpawnContext = multiprocessing.get_context("spawn")
+        if is_supported():
+            kind = multiprocessing.get_context("fork")
         numpy = is_np_shape(), is_np_array()
         for i in range(count):
             mine, its = kind.Pipe()

@@ -586,7 +586,7 @@ class Parameter:
             if len(values) == 1:
                 value: NDArray = values[0].copyto(cpu())
                 return value
-            total: Any = sum((each.copyto(cpu()) for each in values[1:]), values[0].copyto(cpu()))
+            total = sum((each.copyto(cpu()) for each in values[1:]), values[0].copyto(cpu()))
             mean: NDArray = total / len(values)
             return mean
 

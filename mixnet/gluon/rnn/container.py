@@ -190,7 +190,7 @@ class BidirectionalCell(HybridRecurrentCell):
         states = first_states(self, F, begin_state, steps, batch)
         forward, backward = self._children.values()
         count = len(forward.state_info(batch))  # type: ignore[attr-defined]
-        options: Any = {"layout": layout, "valid_length": valid_length}
+        options = {"layout": layout, "valid_length": valid_length}
         left, left_states = forward.unroll(  # type: ignore[attr-defined]
             length, steps, states[:count], merge_outputs=merge_outputs, **options
         )

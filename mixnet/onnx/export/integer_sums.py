@@ -47,7 +47,7 @@ def _whole(b: Builder, call: Call, place: int, ends: int) -> _Whole:
     low, high = (b.known(each) for each in call.inputs[ends : ends + 2])
     if low is None or high is None:
         far = b.Max(*[b.Abs(each) for each in call.inputs[ends : ends + 2]])
-        end: Any = b.Squeeze(b.Max(far, np.float32(_LEAST_END)))
+        end: str | np.floating = b.Squeeze(b.Max(far, np.float32(_LEAST_END)))
     else:
         end = np.float32(max(abs(low).max(), abs(high).max(), _LEAST_END))
     return _Whole(call.inputs[place], call.dtypes[place], end)

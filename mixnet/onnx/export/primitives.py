@@ -15,7 +15,7 @@ from mixnet.base import MXNetError
 from mixnet.onnx.export.builder import Builder
 from mixnet.private_jax.calls import called
 from mixnet.private_jax.equation import Equation
-from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
+from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal, literal_array
 
 Rule = Callable[["Lowering", Any, "list[str]"], Any]
 RULES: dict[str, Rule] = {}
@@ -65,8 +65,7 @@ class Lowering:
 
         def name(atom: object) -> str:
             if isinstance(atom, Literal):
-                aval: Any = atom.aval
-                return self.b.constant(np.asarray(atom.val, np.dtype(aval.dtype)))
+                return self.b.constant(literal_array(atom))
             return known[atom]
 
         for equation in _needed(jaxpr):
@@ -138,7 +137,7 @@ class Lowering:
 
     def product(self, extents: Sequence[Any]) -> Any:
         """The product of dimensions, in the form of :meth:`size`."""
-        total: Any = 1
+        total = 1
         for each in extents:
             total = total * each
         return self.size(total)

@@ -52,7 +52,7 @@ def _of_nothing(g: Reading, call: Call, axes: tuple[int, ...]) -> np.ndarray:
     """The largest or smallest of no elements: what every other element replaces."""
     dtype, largest = g.dtype(call.x), call.node.op_type == "ReduceMax"
     if dtype.kind == "b":
-        worst: Any = not largest
+        worst: float = not largest
     elif dtype.kind == "f":
         worst = -np.inf if largest else np.inf
     else:

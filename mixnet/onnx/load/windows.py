@@ -180,8 +180,8 @@ class _Windows:
             numbers = numbers.reshape(self.extents[::-1]).T
         numbers = numbers.reshape(self.extents)
         rows = np.arange(math.prod(shape[:2])).reshape(*shape[:2], *(1,) * len(self.kernel))
-        best: Any = None
-        where: Any = None
+        best = None
+        where = None
         for places in itertools.product(*map(range, self.kernel)):
             part = whole
             for i, place in enumerate(places):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -126,7 +124,7 @@ def bincount(
     if data.ndim != 1:
         raise ShapeError(f"bincount takes a 1-D array, not one of shape {data.shape}.")
     length = _known("bincount", size)
-    added: Any = 1 if weights is None else weights
+    added = 1 if weights is None else weights
     dtype = data.dtype if weights is None else weights.dtype
     return jnp.zeros((length,), dtype).at[data].add(jnp.asarray(added, dtype))
 

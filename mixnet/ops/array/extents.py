@@ -61,7 +61,7 @@ def with_extents(*data, operator: str, attributes: str, num_shapes: Count = 1):
             f"_with_extents: num_shapes={num_shapes} of {len(data)} arrays; give as many arrays at least."
         )
     arrays, measured = data[: len(data) - num_shapes], data[len(data) - num_shapes :]
-    called: Any = find(operator)
+    called = find(operator)
     if not isinstance(called, Op) or called.takes_key or called.states or called is with_extents:
         raise OperatorValueError(
             f"_with_extents: operator={operator!r} draws random numbers or writes states; only others "

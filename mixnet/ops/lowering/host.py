@@ -142,15 +142,14 @@ def _resize(data: np.ndarray, *, size: tuple[int, ...], keep_ratio: bool, interp
     import cv2
 
     height, width = resized_extents(data.shape[:2], size, keep_ratio)
-    ipp: Any = getattr(cv2, "ipp", None) if interp in (1, 2) else None
-    before = ipp is not None and ipp.useIPP()
+    before = interp in (1, 2) and hasattr(cv2, "ipp") and cv2.ipp.useIPP()
     if before:
-        ipp.setUseIPP(False)  # Intel's kernels round otherwise than OpenCV's
+        cv2.ipp.setUseIPP(False)  # Intel's kernels round otherwise than OpenCV's
     try:
         resized = cv2.resize(np.ascontiguousarray(data), (width, height), interpolation=interp)
     finally:
         if before:
-            ipp.setUseIPP(True)
+            cv2.ipp.setUseIPP(True)
     return resized.reshape(height, width, data.shape[2])
 
 

@@ -125,7 +125,7 @@ def _(
     gradient = jnp.moveaxis(gradient, -1, axis).reshape(shape)
     if out_grad:
         gradient = gradient * head
-    divisor: Any = 1.0
+    divisor: jax.Array | float = 1.0
     if normalization == "batch":
         divisor = float(shape[0] if multi_output else label.size)
     elif normalization == "valid":
@@ -223,7 +223,7 @@ def make_loss_output(
 
 @make_loss_output.set_gradient
 def _(head, out, data, *, grad_scale, valid_thresh, normalization):
-    divisor: Any = 1.0
+    divisor: jax.Array | float = 1.0
     if normalization == "batch":
         divisor = math.prod(data.shape[:-1])  # rows, as MXNet counts them
     elif normalization == "valid":

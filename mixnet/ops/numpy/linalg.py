@@ -153,7 +153,7 @@ def norm(
     data = _float(data)
     if flag == -2 or (flag == 1 and len(axes) != 2):
         return jnp.sqrt(jnp.square(data).sum(axes, keepdims=keepdims))
-    order: Any = {1: "fro", 2: "nuc"}.get(flag, int(ord) if float(ord).is_integer() else ord)
+    order = {1: "fro", 2: "nuc"}.get(flag, int(ord) if float(ord).is_integer() else ord)
     try:
         return jnp.linalg.norm(data, order, axes[0] if len(axes) == 1 else axes, keepdims)
     except ValueError:

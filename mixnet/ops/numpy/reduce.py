@@ -156,7 +156,7 @@ def mean(
 
 def _average(a: Any, axes: tuple[int, ...], dtype: Any, keepdims: bool = False) -> Any:
     """The mean, of nothing 0; computed in float32 at least."""
-    count: Any = math.prod(a.shape[each] for each in axes)
+    count = math.prod(a.shape[each] for each in axes)
     count = max(1, count) if isinstance(count, int) else jnp.asarray(count)  # or a symbol
     if not jnp.issubdtype(dtype, jnp.floating):
         dtype = jnp.float64

@@ -143,7 +143,7 @@ def _normal_form(form: ShapeFree) -> Any:
     for equation in jaxpr.eqns:
         inputs: list[Any] = []
         for each in equation.invars:
-            aval: Any = each.aval
+            aval = each.aval
             is_number = type(each) is Literal
             inputs.append((repr(each.val), str(aval.dtype)) if is_number else number[each])
         for each in equation.outvars:

@@ -18,6 +18,12 @@ from jax.interpreters import ad, batching, mlir
 from mixnet.private_jax.jaxprs import Primitive
 
 
+class Step(Primitive):
+    """A primitive with a definition in simpler ones."""
+
+    definition: Callable[..., Any]
+
+
 def as_step(
     name: str, result: Callable[..., Any], stacks: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -32,7 +38,7 @@ def as_step(
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-        step: Any = Primitive(name)
+        step = Step(name)
         step.definition = function
 
         def specs(*avals: jax.core.ShapedArray, **params: Any) -> Any:

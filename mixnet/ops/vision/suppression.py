@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import jax
@@ -20,7 +19,9 @@ _TILE = 128
 
 @as_step("survivors", lambda candidates, boxes, **_: (candidates.shape, bool), stacks=True)
 def _survivors(candidates: jax.Array, boxes: jax.Array, **rule: Any) -> Any:
-    of_one: Any = partial(_survivors_of_one, **rule)
+    def of_one(candidates: jax.Array, boxes: jax.Array) -> Any:
+        return _survivors_of_one(candidates, boxes, **rule)
+
     return jax.vmap(of_one)(candidates, boxes) if candidates.ndim > 1 else of_one(candidates, boxes)
 
 

@@ -272,6 +272,7 @@ def broadcast(
                 pending.append((i, k))
     if not pending:
         return copies
+    # A value with several targets is an input of the task once.
     numbers = list(dict.fromkeys(i for i, _ in pending))
     place = {number: at for at, number in enumerate(numbers)}
     specs = [Spec.of(values[i].spec.shape, values[i].spec.dtype, targets[i][k]) for i, k in pending]

@@ -77,6 +77,7 @@ class Interpreter:
         at: list[int] = []  # slot -> its number
         scalars = 0
         for call, *places in program:
+            # A segment has negative numbers for its leaves; here they are the first values.
             inputs = tuple([at[place] if place >= 0 else -1 - place for place in places])
             numbers = tuple(range(scalars, scalars + call.num_scalars))
             scalars += call.num_scalars
@@ -102,6 +103,7 @@ class Interpreter:
     def __call__(self, scalars: Sequence[Any], *arrays: np.ndarray) -> list[Any]:
         """Arrays of the requested outputs, on the device."""
         count("interpreted", len(self.steps))
+        # The second run is the first sign that more follow, which writing the steps out pays off for.
         if self._has_run and self._run is None:
             self._run = _written_out(self.steps, len(arrays), self.heads)
         self._has_run = True
@@ -115,7 +117,7 @@ class Interpreter:
 
     def _stepwise(self, scalars: Sequence[Any], arrays: list[Any]) -> list[Any]:
         values = dict(enumerate(arrays))
-        arrays.clear()
+        arrays.clear()  # else the list would hold every input to the end
         for run, inputs, numbers, outputs, last_read, _ in self.steps:
             operands = [values[i] for i in inputs]
             for number in numbers:
@@ -193,6 +195,7 @@ class _Writer:
         graph = op.graph
         number: dict[Any, Sequence[int]] = {}
         for place, (node, value) in enumerate(zip(graph.inputs, inputs, strict=True)):
+            # The operators inside count their draws from 0: their stream begins at the draw of this call.
             if place == op.key:
                 (value,) = self.write(ADVANCE, (), (value,), scalars[-1:])
             number[node] = (value,)
@@ -208,6 +211,7 @@ class _Writer:
 
     def steps(self, heads: Sequence[int], context: Context) -> tuple[list[Step], list[Cost], int]:
         """The operations that the heads need, their costs, and how many of them run Python."""
+        # Backwards: what nothing needs is left out, and the first that needs a value is the last to read it.
         needed = set(heads)
         steps: list[Step] = []
         costs: list[Cost] = []

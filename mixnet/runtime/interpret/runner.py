@@ -108,6 +108,7 @@ def _runner_of_form(form: ShapeFree, shape: tuple[int, ...]) -> Runner:
         known = _forms[id(form)] = (form, on_numpy.closed(form.jaxpr))
     equations, elements = len(form.jaxpr.jaxpr.eqns), math.prod(shape)
     run = known[1]
+    # One equation makes no intermediate results, which pieces would hold in the cache.
     pieces = equations > 1 and elements >= 2 * PIECE and form.is_elementwise
     if pieces:
         run = in_pieces(run, shape, [aval.dtype for aval in form.jaxpr.out_avals])
@@ -169,6 +170,7 @@ def _compiled_alone(
     def run(*values: Any) -> list[Any]:
         numbers = np.array(values[arrays:], np.float64)
         with jax.enable_x64(True):  # arrays and the vector of numbers keep dtypes of 64 bits
+            # The numbers follow the arrays, and are in the vector.
             placed = [to_device(each, spec) for each, spec in zip(values, specs, strict=False)]
             return [np.asarray(each) for each in call(numbers, *placed)]
 

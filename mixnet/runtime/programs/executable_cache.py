@@ -321,7 +321,7 @@ def _compile(
     input_specs = [specs[i] for i in split.places]
     first = lower(split.first)
     with jax.enable_x64(True):
-        structs: Any = jax.eval_shape(
+        structs = jax.eval_shape(
             lambda *arrays: first(arrays, ()), *[s.struct for s in input_specs]
         )
     result_specs = [Spec.of(each.shape, each.dtype, context) for each in structs]

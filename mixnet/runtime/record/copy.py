@@ -14,12 +14,10 @@ from mixnet.engine.timeline import timeline
 from mixnet.graph.node import Entry, Node
 from mixnet.passes.place_devices import CrossDeviceCopy
 from mixnet.runtime.devices.host_value import HostValue
-from mixnet.runtime.record.host import copied
-from mixnet.runtime.record.record import array_of
 from mixnet.runtime.value.later import later
 from mixnet.runtime.value.memory import late_failure
 from mixnet.runtime.value.state import is_on_host, state
-from mixnet.runtime.value.value import Spec, Value
+from mixnet.runtime.value.value import Spec, Value, array_of
 
 if TYPE_CHECKING:
     from mixnet.ops.operator import Statics
@@ -114,7 +112,7 @@ def copy_across(value: Value, context: Context) -> Value:
     The gradient of a copy is the copy of the gradient back.
     """
     if is_on_host():
-        result = copied(value, context)
+        result: Value | None = state.trace.copied(value, context)
         if result is not None:
             return result
     arrived = _start(value, context)

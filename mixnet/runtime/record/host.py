@@ -20,11 +20,11 @@ from mixnet.ops.lowering.host import ON_HOST
 from mixnet.ops.random.threefry import fold_in
 from mixnet.ops.schema.stream import is_table
 from mixnet.runtime.interpret import on_numpy
-from mixnet.runtime.record.record import array_of, record
+from mixnet.runtime.record.record import record
 from mixnet.runtime.value.call import explained
 from mixnet.runtime.value.handle import Handle
 from mixnet.runtime.value.state import state
-from mixnet.runtime.value.value import Spec, Value, adopt
+from mixnet.runtime.value.value import Spec, Value, adopt, array_of
 
 if TYPE_CHECKING:
     import jax
@@ -94,9 +94,17 @@ class HostRun:
                     f"the CPU, or use DataLoader(..., thread_pool=True)."
                 )
         elif array is None:
-            with _off():
+            with _off():  # it was recorded before this scope, for its device
                 array = array_of(value)
         return np.asarray(array)
+
+    def copied(self, value: Value, context: Context) -> Value | None:
+        """``value`` on another context; None where a device has to copy it."""
+        if self.alone:
+            check_context(context)
+        elif context.device_type == "gpu" or value.spec.context.device_type == "gpu":
+            return None
+        return host_value(self.array(value), context)
 
     def _elsewhere(
         self,
@@ -157,15 +165,6 @@ def check_context(context: Context) -> None:
             f"A worker process of a DataLoader cannot put an array on {context}: it has no "
             f"devices. Move batches in the training loop, with as_in_context()."
         )
-
-
-def copied(value: Value, context: Context) -> Value | None:
-    """``value`` on another context, if this thread computes on the host."""
-    if state.trace.alone:
-        check_context(context)
-    elif context.device_type == "gpu" or value.spec.context.device_type == "gpu":
-        return None
-    return host_value(state.trace.array(value), context)
 
 
 @contextmanager

@@ -177,6 +177,7 @@ class JointStep:
         totals = []
         for values in zip(*rows, strict=True):
             totals.append(record(self.team.sums, (len(rows),), (), tuple(values)))
+        # A finalizer may have recorded something in between: then the sums are not in the same places.
         if all(
             len(segment.entries) == number + 1
             for segment, number in zip(self.segments, self._before, strict=True)
@@ -207,6 +208,7 @@ class JointStep:
         read = sorted({slot for item, *_ in entries for slot in item[1:] if slot < 0}, reverse=True)
         missing = [slot for slot in read if leaves[-1 - slot] not in followers and slot < -known]
         contexts = list(self.team.contexts[1:])
+        # What is read for the first time, such as a state, is copied to the others.
         copies = broadcast([leaves[-1 - slot] for slot in missing], [contexts for _ in missing])
         for slot, row in zip(missing, copies, strict=True):
             followers[leaves[-1 - slot]] = row

@@ -90,6 +90,7 @@ class _OnHost:
                     words = np.empty(size, np.uint32)
                     fill(words, self._started(), draws, demands)
                     return HostValue(spec, words)
+                # The engine draws after what it already has; on the host one waits for that.
                 if not is_on_host():
                     return self._push(draws, demands, spec)
             self._finish()

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from mixnet import config
-from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.engine.bulk import on_change
 from mixnet.engine.current import current, on_switch
@@ -21,11 +20,12 @@ from mixnet.graph.node import Entry, Node
 from mixnet.process.handlers import wrap_handlers
 from mixnet.runtime.devices.in_flight import in_flight
 from mixnet.runtime.devices.meeting import is_over_others, meet_on_tape
+from mixnet.runtime.record.copy import copy_across
 from mixnet.runtime.record.segment import Segment
 from mixnet.runtime.value.call import is_on_several_cpus, make_call
 from mixnet.runtime.value.memory import late_failure
 from mixnet.runtime.value.state import pending_segments, state
-from mixnet.runtime.value.value import Value, check_pending
+from mixnet.runtime.value.value import Value
 
 if TYPE_CHECKING:
     from mixnet.ops.operator import Operator, Statics
@@ -127,8 +127,6 @@ def record_call(call: Any, scalars: tuple[float, ...], values: tuple[Value, ...]
 
 def _brought(value: Value, context: Context) -> Value:
     """A value of another CPU context, used as if it were on this one."""
-    from mixnet.runtime.record.copy import copy_across  # it imports this module
-
     return value if value.spec.context.compute is context else copy_across(value, context)
 
 
@@ -156,7 +154,7 @@ def record_small(call: Call, number: float | None, first: Value, second: Value |
         segment = _open(where)
     one = first.slot if first.segment is segment else segment.leaf(first)
     if second is None:
-        item: Any = (call, one)
+        item: tuple[Call, int] | tuple[Call, int, int] = (call, one)
     else:
         item = (call, one, second.slot if second.segment is segment else segment.leaf(second))
     entries = segment.entries
@@ -296,28 +294,3 @@ def wait_for_all() -> None:
         in_flight.wait()
     except jax.errors.JaxRuntimeError as error:
         raise late_failure(error, None) from error
-
-
-def array_of(value: Value, reason: str = "value read") -> jax.Array:
-    """The JAX array of a value, computed now if it is pending.
-
-    Raises:
-        TraceError: the value belongs to a graph that is being traced and has no data.
-        BaseException: the error of the work that should have computed the value.
-    """
-    tried = None
-    while value.array is None:
-        check_pending(value)
-        segment = value.segment
-        if segment is tried and tried is not None:
-            raise MXNetError(
-                "The value of this array was lost: its computation has ended without a result. Compute the "
-                "array again."
-            )
-        # If it failed because of one of its inputs, ``value.segment`` is now an object that raises the
-        # input's error, since the segment itself has ended without one.
-        if segment is not None:  # else: another thread computed it between the two questions
-            segment.finish(reason)
-        tried = segment
-    array: jax.Array = value.array
-    return array

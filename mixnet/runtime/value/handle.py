@@ -36,6 +36,9 @@ class Handle:
         """Storage type: ``default``, ``row_sparse`` or ``csr``."""
         raise NotImplementedError
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise NotImplementedError
+
     def _read(self) -> Value:
         """The value now."""
         raise NotImplementedError

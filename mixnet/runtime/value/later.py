@@ -62,6 +62,7 @@ class Later:
                 if value is not None and before is not None and before.array is not None:
                     value.var, value.array = before.var, before.array
                     value.segment = None
+        # Where there is nothing to go back to, the error is raised again.
         if any(v.segment is self for each in self.references if (v := each()) is not None):
             current.engine.wait_for_var(self.var)
 

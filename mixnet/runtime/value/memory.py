@@ -36,6 +36,7 @@ def _buffers(device: jax.Device) -> list[tuple[jax.Array, int]]:
     """Live arrays with their bytes on a device (on all if it is None)."""
     buffers = []
     pointers: set[int] = set()
+    # JAX lists the arrays of one backend at a time.
     platforms = {"cpu", jax.default_backend()} if device is None else {device.platform}
     for array in chain.from_iterable(map(jax.live_arrays, platforms)):
         if array.is_deleted():

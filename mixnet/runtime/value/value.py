@@ -219,3 +219,28 @@ def check_pending(value: Value) -> None:
         "The value of this array was lost: the program that computes it failed, and raised its error where "
         "it was waited for. Compute the array again."
     )
+
+
+def array_of(value: Value, reason: str = "value read") -> jax.Array:
+    """The JAX array of a value, computed now if it is pending.
+
+    Raises:
+        TraceError: the value belongs to a graph that is being traced and has no data.
+        BaseException: the error of the work that should have computed the value.
+    """
+    tried = None
+    while value.array is None:
+        check_pending(value)
+        segment = value.segment
+        if segment is tried and tried is not None:
+            raise MXNetError(
+                "The value of this array was lost: its computation has ended without a result. Compute the "
+                "array again."
+            )
+        # If it failed because of one of its inputs, ``value.segment`` is now an object that raises the
+        # input's error, since the segment itself has ended without one.
+        if segment is not None:  # else: another thread computed it between the two questions
+            segment.finish(reason)
+        tried = segment
+    array: jax.Array = value.array
+    return array

@@ -32,7 +32,7 @@ class _Symbol(Symbol):
     ) -> Any:
         attributes = {k: v for k, v in attributes.items() if k != "ctx"}
         if op.variadic:
-            operands: Any = list(symbols)
+            operands: list[Symbol] | dict[str, Symbol] = list(symbols)
         else:
             statics, _ = op.bind(attributes)
             operands = dict(zip(op.argument_names(statics), symbols, strict=False))

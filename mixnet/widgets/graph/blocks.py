@@ -171,7 +171,7 @@ def _folds(
     folds: dict[Path, tuple[Path, str, int, str]] = {}
     for parent, children in siblings.items():
         run: list[Path] = []
-        before: Any = None
+        before = None
         ordered = [each for _, each in sorted(children, key=lambda child: child[0])]
         for path in [*ordered, None]:
             same = None if path is None else _plain(look(path))

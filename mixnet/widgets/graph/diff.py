@@ -127,7 +127,7 @@ def _merged(before: Sequence[Row], new: Mapping[str, Row]) -> dict[str, str]:
     known: dict[Any, int] = {}
     for row in before:
         if row["op"] is None:
-            key: Any = row["name"]
+            key = row["name"]
         else:
             inputs = tuple((value[i], port) for i, port in row["inputs"])
             key = (row["op"], tuple(row["attributes"].items()), inputs)

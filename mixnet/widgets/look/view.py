@@ -22,7 +22,8 @@ from mixnet.widgets.memory.plans import in_program
 from mixnet.widgets.sight import sight
 from mixnet.widgets.view import View
 from mixnet.widgets.why.compiled import traces_of
-from mixnet.widgets.why.question import answers
+from mixnet.widgets.why.question import Payload, answers
+from mixnet.widgets.why.still import arrays_by_key, tasks_by_key
 
 GRAPH_SIGHT = (
     "Nothing has a place in memory here: select a [node] in the graph, and the other panes mark "
@@ -151,6 +152,17 @@ class Look(View):
         steps = [] if memory is None else memory["graphs"][0]["steps"]["name"]
         at = steps.index(matches[0]) if matches[0] in steps else self.state.get("at")
         self.choose(node=number, at=at, line=None, piece=None)
+
+    def _subjects(self) -> list[tuple[Payload, dict[str, str]]]:
+        p = self.payload
+        labels = p["labels"]
+        rows = {str(i): labels.get(name, name) for i, name in enumerate(p["graph"]["names"])}
+        subjects: list[tuple[Payload, dict[str, str]]] = [(p, {"all": p["graph"]["title"], **rows})]
+        if p["memory"] is not None:
+            subjects.append((p["memory"], arrays_by_key(p["memory"], labels)))
+        if p["engine"] is not None:
+            subjects.append((p["engine"], tasks_by_key(p["engine"], labels)))
+        return subjects
 
     def summary(self) -> str:
         p = self.payload

@@ -24,6 +24,8 @@ from mixnet.widgets.memory.picture import (
 from mixnet.widgets.memory.plans import SCHEMA, PlanRequest, in_program, payload_of
 from mixnet.widgets.sight import sight
 from mixnet.widgets.view import View
+from mixnet.widgets.why.question import Payload
+from mixnet.widgets.why.still import arrays_by_key
 
 LIVE_SIGHT = (
     "Look at the red line, the [peak]: the arrays that it crosses exist at the same time. A box that "
@@ -123,6 +125,9 @@ class MemoryView(View):
 
     def svg(self) -> str:
         return picture(self.payload, self.plan(), self.summary())
+
+    def _subjects(self) -> list[tuple[Payload, dict[str, str]]]:
+        return [(self.payload, arrays_by_key(self.payload, {}))]
 
     def summary(self) -> str:
         p = self.payload

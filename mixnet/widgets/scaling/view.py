@@ -27,6 +27,7 @@ from mixnet.widgets.scaling.picture import (
 from mixnet.widgets.sight import sight
 from mixnet.widgets.svg import Svg
 from mixnet.widgets.view import View
+from mixnet.widgets.why.question import Payload
 
 ORIGINS = (
     "real devices",
@@ -157,6 +158,14 @@ class ScalingView(View):
             "the paper's numbers; computing dominates here, so this is a weak check"
         )
         return view
+
+    def _subjects(self) -> list[tuple[Payload, dict[str, str]]]:
+        points = {
+            f"{r}/{i}": f"{run['label']}, {how_many(each['n'], 'device')}"
+            for r, run in enumerate(self.payload["runs"])
+            for i, each in enumerate(run["points"])
+        }
+        return [(self.payload, points)]
 
     def summary(self) -> str:
         parts = []

@@ -16,6 +16,7 @@ from mixnet.widgets.stepper.data import key_text, payload
 from mixnet.widgets.stepper.names import labels_of
 from mixnet.widgets.svg import Svg
 from mixnet.widgets.view import View
+from mixnet.widgets.why.question import Payload
 
 _KINDS = {
     "graph": 0,
@@ -112,6 +113,14 @@ class HybridizeStepper(View):
                 f"{', '.join(each['name'] for each in things if 'lines' in each)}."
             )
         self.choose(things=numbers)
+
+    def _subjects(self) -> list[tuple[Payload, dict[str, str]]]:
+        pieces = {
+            f"{n}/{k}": f"piece {k + 1}"
+            for n, each in enumerate(self.payload["programs"])
+            for k in range(len(each["groups"]))
+        }
+        return [(self.payload, {"all": self.payload["name"], **pieces})]
 
     def summary(self) -> str:
         p = self.payload

@@ -14,6 +14,8 @@ from mixnet.widgets.magics import cell_magic, run_cell
 from mixnet.widgets.timeline.data import Row, Run, columns
 from mixnet.widgets.timeline.picture import picture
 from mixnet.widgets.view import View
+from mixnet.widgets.why.question import Payload
+from mixnet.widgets.why.still import tasks_by_key
 
 MOST = 50_000
 """Operations of one view."""
@@ -126,6 +128,9 @@ class EngineTimeline(View):
             return None
         run, index = chosen
         return operations(self.payload["runs"][run], [index])[0]
+
+    def _subjects(self) -> list[tuple[Payload, dict[str, str]]]:
+        return [(self.payload, tasks_by_key(self.payload, {}))]
 
     def summary(self) -> str:
         parts = []

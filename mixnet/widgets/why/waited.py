@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from typing import Any
 
 from mixnet.units import time_text
 from mixnet.widgets.timeline.data import dependencies
@@ -107,7 +106,7 @@ class _Lanes:
 
     def busy(self, op: int) -> list[int]:
         """Tasks that ran in its thread while it was ready; the latest first."""
-        ops: Any = self._ops
+        ops = self._ops
         ready = ops["pushed"][op] + ops["queued"][op]
         start = ready + ops["waited"][op]
         rows = self._by_lane[ops["lane"][op]]

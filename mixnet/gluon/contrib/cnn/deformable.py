@@ -102,7 +102,7 @@ class _Deformable(HybridBlock):
         self._own(f"{part}_bias", (filters,), bias, not settings["no_bias"])
 
     def _own(self, name: str, shape: tuple[int, ...], init: _Initial, needed: bool) -> None:
-        parameter: Any = None
+        parameter = None
         if needed:
             parameter = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
         setattr(self, name, parameter)

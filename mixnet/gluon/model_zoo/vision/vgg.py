@@ -65,7 +65,7 @@ class VGG(HybridBlock):
         super().__init__(**kwargs)
         if len(layers) != len(filters):
             raise CheckError(f"VGG: layers={layers} and filters={filters} differ in length.")
-        dense: Any = {"weight_initializer": "normal", "bias_initializer": "zeros"}
+        dense = {"weight_initializer": "normal", "bias_initializer": "zeros"}
         with self.name_scope():
             self.features = self._make_features(layers, filters, batch_norm)
             for _ in range(2):

@@ -196,7 +196,7 @@ class _Convolution:
         """One filter for each feature: sums of shifted data, each times one tap."""
         taps = w.shape[3:]
         result = None
-        spare: Any = None
+        spare = None
         for tap in itertools.product(*map(range, taps)):
             met = x[(..., *self._met(tap))]
             factor = w[(slice(None), slice(None), slice(None), *tap)]
@@ -212,7 +212,7 @@ class _Convolution:
     def _by_places(self, x: Any, w: np.ndarray) -> Any:
         """The gradient of such a kernel: for each place a sum over all that it met."""
         groups = x.shape[0]
-        result: Any = np.empty((groups, 1, 1, *self.places), x.dtype)
+        result = np.empty((*self.places, groups), x.dtype)
         axes = list(range(x.ndim - 1))
         for place in itertools.product(*map(range, self.places)):
             key = tuple(
@@ -220,8 +220,8 @@ class _Convolution:
                 for p, s, d, k in zip(place, self.strides, self.dilation, w.shape[3:], strict=True)
             )
             met = x[(slice(None), 0, slice(None), *key)]
-            result[(slice(None), 0, 0, *place)] = np.einsum(met, axes, w[:, 0], axes, [0])
-        return result
+            result[place] = np.einsum(met, axes, w[:, 0], axes, [0])
+        return np.moveaxis(result, -1, 0).reshape(groups, 1, 1, *self.places)
 
     def _met(self, tap: Sequence[int]) -> tuple[slice, ...]:
         """The data that a tap meets."""

@@ -35,7 +35,7 @@ def _gather(
     shape = shape_of(aval)
     sizes = [int(size) for size in slice_sizes] + list(before[len(slice_sizes) :])
     fills = "FILL" in str(mode)
-    fill: Any = _fill(aval.dtype, fill_value) if fills else None
+    fill = _fill(aval.dtype, fill_value) if fills else np.False_
     indexed = [int(axis) for axis in numbers.start_index_map]
     batched = [int(axis) for axis in numbers.operand_batching_dims]
     sources = [int(axis) for axis in numbers.start_indices_batching_dims]
@@ -61,6 +61,7 @@ def _gather(
             x = _with_windows(x, [sizes[a] for a in wide], wide)
         if len(heads) == 1 and not batched and heads[0].dtype.kind == "i":
             moved = x.transpose(_first(front, x.ndim)) if indexed[0] else x
+            # For one index, take is quicker than indexing, and moves what is outside inside as XLA does.
             if heads[0].ndim == 0 and 0 <= heads[0] <= limits[0]:
                 result = moved[int(heads[0])]
             else:
@@ -94,7 +95,7 @@ def _clipped(head: np.ndarray, limit: int) -> Any:
 
 
 def _all_inside(heads: Sequence[Any], limits: Sequence[int]) -> Any:
-    inside: Any = np.True_
+    inside = np.True_
     for head, limit in zip(heads, limits, strict=True):
         inside = inside & (head >= 0) & (head <= limit)
     return np.asarray(inside)
@@ -214,8 +215,8 @@ class _Places:
 
     def of(self, indices: np.ndarray, updates: np.ndarray) -> tuple[Any, Any, Any]:
         """Numbers of rows, the updates as rows, and which of them are inside; None: all are."""
-        at: Any = np.int64(0)
-        inside: Any = np.True_
+        at: np.ndarray = np.zeros((), np.int64)
+        inside: np.ndarray = np.ones((), bool)
         for i, axis in enumerate(self.indexed):
             head = indices[..., i].astype(np.int64)
             limit = self.shape[axis] - self.size[axis]
@@ -244,12 +245,14 @@ def _write(flat: Any, at: Any, rows: Any, combine: Any) -> None:
     elif flat.shape[1] == 1:
         combine.at(flat[:, 0], at, rows[:, 0])
     else:
+        # ufunc.at adds row by row; in order of places, all rows of a place are one reduction.
         order = np.argsort(at, kind="stable")
         sorted_at = at[order]
         first = np.flatnonzero(np.concatenate([[True], sorted_at[1:] != sorted_at[:-1]]))
         if first.size == at.size:  # each place once
             flat[at] = combine(flat[at], rows)
         else:
+            # What is to be subtracted from a place is added up first.
             join = np.add if combine is np.subtract else combine
             joined = join.reduceat(rows[order], first, axis=0)
             flat[sorted_at[first]] = combine(flat[sorted_at[first]], joined)

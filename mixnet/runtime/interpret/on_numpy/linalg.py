@@ -67,10 +67,11 @@ def _cholesky(equation: Equation, **_: object) -> Run:
 
 @rule("eigh")
 def _eigh(equation: Equation, lower: bool, subset_by_index: Any = None, **_: object) -> Run:
-    if subset_by_index is not None:
+    if subset_by_index is not None:  # NumPy computes all eigenvalues
         raise NoRuleError("eigh")
 
     def run(x: Any) -> Any:
+        # LAPACK does not converge for NaN, of which XLA makes NaN.
         if not np.isfinite(x).all():
             return [np.full_like(x, np.nan), np.full_like(x[..., 0], np.nan)]
         result = np.linalg.eigh(x, "L" if lower else "U")
@@ -86,12 +87,13 @@ def _eig(
     compute_right_eigenvectors: bool,
     **_: object,
 ) -> Run:
-    if compute_left_eigenvectors:
+    if compute_left_eigenvectors:  # NumPy has only those of the right
         raise NoRuleError("eig")
     dtype = equation.outvars[0].aval.dtype
 
     def run(x: Any) -> list[Any]:
         result = np.linalg.eig(x)
+        # NumPy gives real numbers where all eigenvalues are real; in a program, the dtype is fixed.
         both = [result.eigenvalues, result.eigenvectors]
         return [each.astype(dtype, copy=False) for each in both[: 1 + compute_right_eigenvectors]]
 
@@ -120,14 +122,14 @@ def _svd(
 
 @rule("qr")
 def _qr(equation: Equation, full_matrices: bool, pivoting: bool = False, **_: object) -> Run:
-    if pivoting:
+    if pivoting:  # NumPy does not exchange columns
         raise NoRuleError("qr")
     return lambda x: list(np.linalg.qr(x, "complete" if full_matrices else "reduced"))
 
 
 @rule("lu")
 def _lu(equation: Equation, **_: object) -> Run:
-    from scipy.linalg import lapack
+    from scipy.linalg import lapack  # NumPy has no LU, and SciPy takes long to import
 
     shapes, dtypes = _forms(equation)
     factor = {"f4": lapack.sgetrf, "f8": lapack.dgetrf}.get(dtypes[0].str[1:])
@@ -137,6 +139,7 @@ def _lu(equation: Equation, **_: object) -> Run:
 
     def one(matrix: np.ndarray) -> Any:
         factors, pivots, _ = factor(matrix)
+        # LAPACK gives exchanges of rows, one after another; XLA also the order that they result in.
         order = list(range(rows))
         for i, j in enumerate(pivots):
             order[i], order[j] = order[j], order[i]
@@ -216,6 +219,7 @@ _ROWS_ONE_BY_ONE = 8
 
 @rule("fft")
 def _fft(equation: Equation, fft_type: Any, fft_lengths: Sequence[int], **_: object) -> Run:
+    # A version of JAX has an enumeration for this, another one text or numbers.
     name = str(getattr(fft_type, "name", fft_type)).lower().removeprefix("ffttype.")
     name = {"0": "fft", "1": "ifft", "2": "rfft", "3": "irfft"}.get(name, name)
     function = getattr(np.fft, name + "n")

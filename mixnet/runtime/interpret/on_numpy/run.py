@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from mixnet.private_jax.calls import called
-from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
+from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal, literal_array
 from mixnet.runtime.interpret.on_numpy.table import RULES, NoRuleError, is_key
 
 Program = Callable[..., list[np.ndarray]]
@@ -101,8 +101,7 @@ class _Flat:
 
         def place(variable: Any) -> int:
             if type(variable) is Literal:
-                aval: Any = variable.aval
-                return self.constant(np.asarray(variable.val, aval.dtype))
+                return self.constant(literal_array(variable))
             return places[variable]
 
         for equation in jaxpr.eqns:
@@ -122,6 +121,7 @@ class _Flat:
 
     def steps(self, outputs: Sequence[int]) -> list[Step]:
         """The steps needed for these results."""
+        # Backwards: an equation that nothing needs is left out, and so is what only it read.
         needed = set(outputs)
         live = []
         for each in reversed(self.equations):
@@ -149,6 +149,7 @@ class _Flat:
 
 
 def _is_small(name: str, equation: Any) -> bool:
+    # A view takes no memory of its own; any other result stays as long as the program.
     return name in _VIEWS or (
         name not in _LOOPS
         and all(math.prod(v.aval.shape) <= _MOST_FOLDED for v in equation.outvars)
@@ -182,6 +183,7 @@ def _runner(
         one = _one(count, *steps[0][:2], flat.constants, bool(bare))
         if one is not None:
             return one
+    # Constant -1 is the last slot, -2 the one before it: a negative slot is an index of a list as it is.
     template = [None] * flat.size + flat.constants[::-1]
     calls = _calls(steps, outputs)
     fixed = [i for i, slot in enumerate(outputs) if slot < 0]
@@ -193,6 +195,7 @@ def _runner(
         slots[:count] = arrays
         for function, single, several, to, dead in calls:
             result = function(slots[single]) if several is None else function(*several(slots))
+            # Most steps have one result, which is in no list: this loop is what small programs cost.
             if to.__class__ is int:
                 slots[to] = result
             else:
@@ -203,7 +206,7 @@ def _runner(
         results = [slots[i] for i in outputs]
         for i in bare:
             results[i] = np.asarray(results[i])
-        for i in fixed:
+        for i in fixed:  # the caller may write to a result, and the constant is that of all runs
             results[i] = np.array(results[i])
         return results
 
@@ -237,7 +240,7 @@ def _calls(steps: Sequence[Step], outputs: Sequence[int]) -> list[tuple[Any, ...
     for function, read, written in reversed(steps):
         dead = [i for i in {*read, *written} if i >= 0 and i not in needed]
         needed.update(dead)
-        several: Any = None
+        several: Callable[[Any], tuple[Any, ...]] | None = None
         if not read:
             several = _nothing
         elif len(read) > 1:

@@ -21,7 +21,7 @@ def _broadcast(
     between = [1] * len(shape)
     for axis, extent in zip(broadcast_dimensions, before, strict=False):
         between[axis] = extent
-    if is_key(aval):
+    if is_key(aval):  # in NumPy, a key is an axis of two words
         between[-1] = 2
     elif list(shape) == between:
         return lambda x: x.reshape(between)
@@ -43,7 +43,7 @@ def _to_shape(equation: Equation, dimensions: Sequence[int] | None = None, **_: 
 @rule("transpose")
 def _transpose(equation: Equation, permutation: Sequence[int], **_: object) -> Run:
     axes = [int(axis) for axis in permutation]
-    if is_key(equation.outvars[0].aval):
+    if is_key(equation.outvars[0].aval):  # the words of a key stay together
         axes.append(len(axes))
     return lambda x: x.transpose(axes)
 
@@ -85,7 +85,7 @@ def _dynamic_slice(equation: Equation, slice_sizes: Sequence[int], **_: object) 
 @rule("dynamic_update_slice")
 def _dynamic_update_slice(equation: Equation, **_: object) -> Run:
     def run(x: Any, update: Any, *starts: Any) -> Any:
-        result = np.array(x)
+        result = np.array(x)  # later steps may read the operand
         result[window(starts, update.shape, x.shape)] = update
         return result
 
@@ -167,6 +167,7 @@ def _iota(
     between[dimension] = shape[dimension]
 
     def run() -> Any:
+        # A view: the numbers along the other axes are the same.
         numbers = np.arange(shape[dimension]).astype(dtype)
         return np.broadcast_to(numbers.reshape(between), shape)
 
@@ -176,4 +177,4 @@ def _iota(
 @rule("empty", "empty2")
 def _empty(equation: Equation, **_: object) -> Run:
     shape, dtype = equation.outvars[0].aval.shape, equation.outvars[0].aval.dtype
-    return lambda: np.zeros(shape, dtype)
+    return lambda: np.zeros(shape, dtype)  # not empty: every run gives the same bits

@@ -34,6 +34,17 @@ _FREE = {"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose", "
 
 _SECONDS_IN_CACHE = 0.3e-9
 """Of an operation on an element that is in the cache."""
+_BYTES_MOVED_A_SECOND = 1e10  # between a GPU and the host
+_SECONDS_OF_A_COPY = 1e-5
+
+_COMPILE_SECONDS = 0.0025
+"""To compile one more equation: most of them become a part of an existing loop."""
+_FREE_COMPILE_SECONDS = 0.0005
+_COMPILE: dict[str, float] = {
+    "conv_general_dilated": 0.09, "dot_general": 0.006, "random_bits": 0.4, "sort": 0.03, "top_k": 0.03,
+    "survivors": 0.3, "weighted_regions": 0.2,
+    **dict.fromkeys(("gather", "scatter", "scatter-add", "dynamic_slice"), 0.008),
+}  # fmt: skip
 
 
 class Cost(NamedTuple):
@@ -79,10 +90,6 @@ def elementwise(equations: int, elements: int, in_pieces: bool = False) -> Cost:
     return Cost(seconds + moving, seconds + _BYTES_SAVED * moving, equations * _COMPILE_SECONDS)
 
 
-_BYTES_MOVED_A_SECOND = 1e10
-_SECONDS_OF_A_COPY = 1e-5
-
-
 def away_from_device(cost: Cost, arrays: int, nbytes: int) -> Cost:
     """Estimates for a program whose arrays are on a GPU: they are copied, and running there takes no time.
 
@@ -117,12 +124,14 @@ def _equation(equation: Equation) -> Cost:
     if name == "while":
         return total([cost(params["cond_jaxpr"]), cost(params["body_jaxpr"])], _WHILE_ROUNDS)
     if name == "cond":
+        # Which branch runs is not known: the longest counts, and all of them are compiled.
         branches = [cost(each) for each in params["branches"]]
         compiling = sum([each.compiling for each in branches])
         longest = max(branches)
         return Cost(longest.work + _STEP_SECONDS, longest.saving + _STEP_SECONDS, compiling)
     if name == "custom_linear_solve":
         return cost(params["jaxprs"].solve)
+    # What has a figure of its own is not looked into, though it may be a call of simpler ones.
     inner = None if name in _FLOPS else called(equation)
     if inner is not None:
         return cost(inner)
@@ -241,15 +250,6 @@ _FLOPS: dict[str, Any] = {
 _COPIES: dict[str, Any] = {
     "conv_general_dilated": _window_bytes, "select_and_scatter_add": _tap_bytes,
     "select_and_gather_add": _tap_bytes,
-}  # fmt: skip
-
-_COMPILE_SECONDS = 0.0025
-"""To compile one more equation: most of them become a part of an existing loop."""
-_FREE_COMPILE_SECONDS = 0.0005
-_COMPILE: dict[str, float] = {
-    "conv_general_dilated": 0.09, "dot_general": 0.006, "random_bits": 0.4, "sort": 0.03, "top_k": 0.03,
-    "survivors": 0.3, "weighted_regions": 0.2,
-    **dict.fromkeys(("gather", "scatter", "scatter-add", "dynamic_slice"), 0.008),
 }  # fmt: skip
 
 OF_RULE = Cost(3e-6, 3e-6, _COMPILE_SECONDS)
