@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as onp
 
 from mixnet.base import AttributeValueError
-from mixnet.numpy.array_parameters import check_array_parameter
+from mixnet.numpy.array_parameters import check_parameter
 from mixnet.numpy.call import call, is_array, name_of
 from mixnet.random import seed as _seed
 
@@ -41,7 +41,7 @@ def bernoulli(
     parameter = prob if logit is None else logit
     attributes: dict[str, Any] = {"prob": None, "logit": None, "is_logit": logit is not None}
     arrays = [parameter] if is_array(parameter) else []
-    check_array_parameter("_npi_bernoulli", "prob", prob)
+    check_parameter("bernoulli", "prob", prob, "_npi_bernoulli", "prob")
     if not arrays:
         attributes["logit" if prob is None else "prob"] = float(parameter)
         attributes["ctx"] = ctx
