@@ -7,6 +7,7 @@ import errno
 import importlib
 import inspect
 import logging
+import operator
 import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -300,7 +301,7 @@ def checked_shape(name: str, shape: Any) -> tuple[int, ...]:
     try:
         if isinstance(shape, str):
             raise TypeError
-        return tuple([int(extent) for extent in shape])
+        return tuple([operator.index(extent) for extent in shape])
     except (TypeError, ValueError):
         raise AttributeTypeError(
             f"{name}: a shape is a tuple of whole numbers, such as (2, 3), not {shape!r:.80}."

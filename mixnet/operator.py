@@ -92,7 +92,7 @@ class CustomOpProp:
         return ["output"]
 
     def list_auxiliary_states(self) -> list[str]:
-        """Names of states, which are arrays that ``forward`` may change."""
+        """Names of states, which are arrays that ``forward`` and ``backward`` may change."""
         return []
 
     def infer_shape(self, in_shape: list[Any]) -> tuple[Any, ...]:
@@ -153,7 +153,6 @@ class PropRunner:
         self.prop, self.name = prop, name
         self.arguments, self.outputs = list(prop.list_arguments()), list(prop.list_outputs())
         self.states = list(prop.list_auxiliary_states())
-        self._has_lost_states = False  # whether backward has written some
         self._operators: dict[Any, CustomOp] = {}
         self._waiting: dict[bool, OrderedDict[int, tuple[CustomOp, dict[str, Any]]]] = {
             training: OrderedDict() for training in _WAITING
@@ -319,7 +318,7 @@ class PropRunner:
         outputs: Sequence[np.ndarray],
         states: Sequence[np.ndarray],
     ) -> list[np.ndarray]:
-        """Gradients of the inputs on the host."""
+        """Gradients of the inputs and new states on the host."""
         called_by = timeline.called_by(f"_backward_{self.name}")
         with called_by, _operator_scope(True):
             gradients = [zeros(each.shape, _HOST, each.dtype) for each in inputs]
@@ -340,22 +339,7 @@ class PropRunner:
                 in_grad=gradients,
                 aux=state_arrays,
             )
-            self._tell_of_lost_states(states, state_arrays)
-            return [each.asnumpy() for each in gradients]
-
-    def _tell_of_lost_states(self, before: Sequence[np.ndarray], after: Sequence[NDArray]) -> None:
-        """Warn once that ``backward`` wrote auxiliary states: its program returns gradients alone."""
-        if self._has_lost_states:
-            return
-        for state, old, new in zip(self.states, before, after, strict=True):
-            if not np.array_equal(old, new.asnumpy(), equal_nan=True):
-                self._has_lost_states = True
-                warnings.warn(
-                    f"Custom: backward of {self.name!r} writes the auxiliary state {state!r}, which is lost. "
-                    f"Write it in forward.",
-                    stacklevel=2,
-                )
-                return
+            return [each.asnumpy() for each in (*gradients, *state_arrays)]
 
 
 def _by_name(method: Callable[..., object], **arguments: object) -> None:

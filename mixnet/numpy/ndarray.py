@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as onp
 
-from mixnet.base import AttributeTypeError, AttributeValueError, OptionError, ShapeError
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    OptionError,
+    ShapeError,
+    checked_shape,
+)
 from mixnet.context import Context, as_context
 from mixnet.dtype import as_dtype, as_numbers
 from mixnet.ndarray.invoke import check_face, invoke_any
@@ -31,7 +37,7 @@ def _wanted_shape(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, .
     if len(args) == 1 and isinstance(args[0], (tuple, list)):
         shape = args[0]
     extents = (shape,) if isinstance(shape, (int, onp.integer)) else shape
-    return tuple(int(n) for n in extents)
+    return checked_shape("reshape", extents)
 
 
 class ndarray(NDArray):

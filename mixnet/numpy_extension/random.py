@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as onp
 
 from mixnet.base import AttributeValueError
-from mixnet.numpy.array_parameters import check_array_parameter
+from mixnet.numpy.array_parameters import check_parameter
 from mixnet.numpy.call import call, is_array, name_of
 from mixnet.random import seed as _seed
 
@@ -42,7 +42,7 @@ def bernoulli(
     assert parameter is not None
     attributes: dict[str, Any] = {"prob": None, "logit": None, "is_logit": logit is not None}
     arrays: list[Operable] = []
-    check_array_parameter("_npi_bernoulli", "prob", prob)
+    check_parameter("bernoulli", "prob", prob, "_npi_bernoulli", "prob")
     if is_array(parameter):
         arrays.append(parameter)
     else:

@@ -504,10 +504,15 @@ def _own(value: Value) -> Value:
     return alias
 
 
+def same_memory(array: NDArray) -> NDArray:
+    """Another object for the memory of a dense array; a sparse one as it is."""
+    return array if array._is_sparse else array._view(0, array.shape)
+
+
 def _refitted(name: str, array: NDArray, shape: tuple[int, ...], may_grow: bool) -> NDArray:
     """An array of another shape in the memory of ``array``, where that is large enough."""
     if array.shape == shape:
-        return array
+        return same_memory(array)
     count, there = math.prod(shape), math.prod(array.shape)
     if count > there and not may_grow:
         raise ShapeError(

@@ -94,8 +94,15 @@ def test_buckets_share_arrays(trained: Any) -> None:
     assert len(modules) == 3
     first = modules[0]._exec_group.execs[0]
     for each in modules[1:]:
-        assert each._exec_group.execs[0].arg_dict["fc_weight"] is first.arg_dict["fc_weight"]
-        assert each._exec_group.execs[0].grad_dict["fc_weight"] is first.grad_dict["fc_weight"]
+        executor = each._exec_group.execs[0]
+        for own, shared in (
+            (executor.arg_dict["fc_weight"], first.arg_dict["fc_weight"]),
+            (executor.grad_dict["fc_weight"], first.grad_dict["fc_weight"]),
+        ):
+            before = shared.asnumpy()
+            own[:] = 3
+            assert (shared.asnumpy() == 3).all()
+            shared[:] = before
         assert each._updater is modules[0]._updater
 
 
