@@ -16,8 +16,9 @@ import numpy as np
 
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import AttributeValueError, MXNetError, ShapeError
+from mixnet.distributed.buckets import buckets
 from mixnet.distributed.job import local_rank as _local_rank
-from mixnet.distributed.processes import Copies, World, buckets, sums
+from mixnet.distributed.processes import Copies, World, sums
 from mixnet.distributed.processes import world as _world
 from mixnet.gluon.parameter import DeferredInitializationError, Parameter, ParameterDict
 from mixnet.gluon.trainer import Trainer

@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -28,6 +28,7 @@ from mixnet import config
 from mixnet.base import MXNetError
 from mixnet.distributed.agreement import Description
 from mixnet.distributed.awaited import WITHOUT_LIMIT, Steps
+from mixnet.distributed.buckets import flattened, places_in
 from mixnet.distributed.direct import Direct, connect
 from mixnet.distributed.job import Job, JobError, WorkerLostError, find_job
 from mixnet.distributed.lines import quiet
@@ -41,17 +42,13 @@ from mixnet.ops.schema.over_devices import AXIS, Exchange
 from mixnet.private_jax.arrays import batched_put
 from mixnet.private_jax.jobs import connected_client
 from mixnet.process.interrupt import Deferred
+from mixnet.process.source import user_line
 from mixnet.process.tracebacks import print_error, show, show_in_notebook
 from mixnet.runtime.devices.meeting import join_workers
 from mixnet.runtime.value.later import Later, arrays_of, variables_of
-from mixnet.runtime.value.value import Spec, Value, aligned_empty, check_pending, handed_over
-
-BUCKET_BYTES = 4 << 20
-"""Values share an exchange until they have this many bytes together."""
+from mixnet.runtime.value.value import Spec, Value, check_pending, handed_over
 
 _SHORT_BYTES = 1 << 20  # messages that the thread that pushes them begins to send
-_ALONE_BYTES = 1 << 18  # a value from this size on is not copied next to others
-_ALIGNMENT = 64
 _PATIENCE = 3.0  # seconds between a broken connection and the message that names the lost process
 
 Rows = Sequence[Sequence[Value]]
@@ -128,7 +125,7 @@ class World:
         """Whether the sum of values of these specs, of one dtype, is exchanged without a program."""
         kind = specs[0].dtype
         sizes = tuple([math.prod(spec.shape) for spec in specs])
-        length = _places(sizes, kind.itemsize, True)[1]
+        length = places_in(sizes, kind.itemsize, True)[1]
         return self._direct is not None and self._direct.carries(length * kind.itemsize, kind)
 
     def pooled(self, name: str, exchange: Exchange, values: Sequence[Value]) -> Value:
@@ -209,10 +206,10 @@ class World:
         host = [np.asarray(array) for array in arrays]
         rows = [host[i : i + count] for i in range(0, len(host), count)]
         places = [
-            _places(tuple([each.size for each in row]), row[0].dtype.itemsize, has_any_length)
+            places_in(tuple([each.size for each in row]), row[0].dtype.itemsize, has_any_length)
             for row in rows
         ]
-        flat = [_flat(row, *place) for row, place in zip(rows, places, strict=True)]
+        flat = [flattened(row, *place) for row, place in zip(rows, places, strict=True)]
         sums = yield from self._steps(exchange, flat)
         results = []
         with jax.enable_x64(True):
@@ -283,6 +280,7 @@ class World:
             yield from work()
 
         turn = Turn(steps(), self.check, nbytes <= _SHORT_BYTES)
+        line = user_line()
 
         def start(done: Done) -> None:
             turn.done = done
@@ -305,7 +303,7 @@ class World:
         # Nothing is sent under this lock. Nothing waits under it either, except the naive engine,
         # which runs a task while it is pushed: threads then take turns.
         with whole_or_not_at_all(), self._ordering:
-            number = agreement.note(description)
+            number = agreement.note(description, line)
             current.engine.push_async(
                 start,
                 reads,
@@ -315,11 +313,12 @@ class World:
                 name,
                 on_wait,
                 quick=True,
+                source=line,
             )
         agreement.speak()
 
     def _is_over(self) -> bool:
-        return self.member.lost is not None or bool(self.member.left)
+        return self.broken is not None or self.member.lost is not None or bool(self.member.left)
 
     def _why_over(self) -> MXNetError | None:
         return self.member.agreement.difference or self.member.lost
@@ -526,69 +525,6 @@ _DIRECTLY: dict[Exchange, Callable[[Direct, np.ndarray], Steps[np.ndarray]]] = {
 """How short messages are exchanged without a program."""
 
 
-def buckets(values: Sequence[Value]) -> Iterator[list[int]]:
-    """Indices of values that share an exchange: of one dtype, in order, with limited total size."""
-    open_buckets: dict[Any, tuple[list[int], int]] = {}
-    for place, value in enumerate(values):
-        nbytes, dtype = value.spec.nbytes, value.spec.dtype
-        if nbytes >= _ALONE_BYTES:
-            yield [place]
-            continue
-        bucket, filled = open_buckets.get(dtype, ([], 0))
-        if bucket and filled + nbytes > BUCKET_BYTES:
-            yield bucket
-            bucket, filled = [], 0
-        bucket.append(place)
-        open_buckets[dtype] = bucket, filled + nbytes
-    for bucket, _ in open_buckets.values():
-        yield bucket
-
-
-def bucket_length(sizes: Sequence[int], itemsize: int) -> int:
-    """How many elements a bucket of arrays has on its way.
-
-    Args:
-        sizes: elements of each array.
-        itemsize: bytes of an element.
-    """
-    if len(sizes) == 1 and sizes[0] * itemsize >= _ALONE_BYTES:
-        return sizes[0]  # as it is
-    step = _step(itemsize)
-    # Few lengths, so that there are few programs.
-    return 1 << max(step, sum(math.ceil(size / step) * step for size in sizes) - 1).bit_length()
-
-
-def _step(itemsize: int) -> int:
-    return max(1, _ALIGNMENT // itemsize)
-
-
-@lru_cache(maxsize=4096)
-def _places(sizes: tuple[int, ...], itemsize: int, has_any_length: bool) -> tuple[list[int], int]:
-    """Where each array begins in the flat one, in elements, and how long that is."""
-    step = _step(itemsize)
-    places, place = [], 0
-    for size in sizes:
-        places.append(place)
-        place += math.ceil(size / step) * step
-    return places, place if has_any_length else bucket_length(sizes, itemsize)
-
-
-def _flat(arrays: Sequence[np.ndarray], places: Sequence[int], size: int) -> np.ndarray:
-    first = arrays[0]
-    if len(arrays) == 1 and first.size == size:
-        flat = np.ascontiguousarray(first).reshape(-1)
-        if flat.ctypes.data % _ALIGNMENT == 0:
-            return flat
-    row = aligned_empty((size,), first.dtype)
-    end = 0
-    for array, start in zip(arrays, places, strict=True):
-        row[end:start] = 0
-        end = start + array.size
-        row[start:end] = array.reshape(-1)
-    row[end:] = 0
-    return row
-
-
 @lru_cache(maxsize=1024)
 def _program(exchange: Exchange, sharding: NamedSharding) -> Any:
     def shard(*arrays: object) -> tuple[Any, ...]:
@@ -687,7 +623,7 @@ def _end(hook: _Hook, owner: int) -> None:
     error = hook.error
     for world in _worlds:
         if error is not None and world.member.lost is None:
-            world.member.fail(error)
+            world.give_up(error)  # exchanges that it waits for cannot end either
         try:
             current.engine.wait_for_all()
         except Exception as last:
@@ -697,6 +633,8 @@ def _end(hook: _Hook, owner: int) -> None:
             mark_reported(last)
         world.member.leave()
         error = error or world.member.lost
+        if error is not None and error is world.member.lost:
+            world.member.let_lost_end(_PATIENCE)
     code = getattr(error, "exit_code", None)
     if code is not None:
         sys.stdout.flush()

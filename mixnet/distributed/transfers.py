@@ -11,8 +11,8 @@ import numpy as np
 
 from mixnet import config
 from mixnet.base import AttributeKindError, AttributeTypeError, AttributeValueError
+from mixnet.distributed.buckets import bucket_length, buckets
 from mixnet.distributed.placement import Placement
-from mixnet.distributed.processes import bucket_length, buckets
 from mixnet.units import size_text
 
 KINDS = ("ring", "tree", "server")

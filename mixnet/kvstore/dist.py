@@ -18,11 +18,11 @@ import numpy as np
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import MXNetError, ShapeError
 from mixnet.context import Context
+from mixnet.distributed.buckets import buckets
 from mixnet.distributed.processes import (
     Copies,
     Shaped,
     World,
-    buckets,
     gathered,
     sums,
     whole_or_not_at_all,
