@@ -147,6 +147,19 @@ class World:
         """``data[i]`` goes to process ``i``; the ``i``-th row of the result is from process ``i``. Waits."""
         return self._now(swapped, data).reshape(data.shape)
 
+    def gather_bytes(self, content: bytes) -> list[bytes]:
+        """What every process gives, in the order of ranks. Waits for them."""
+        sizes = self.gather(np.array([len(content)], np.int64))[:, 0]
+        every = self.gather(_padded(content, int(sizes.max())))
+        return [row[:size].tobytes() for row, size in zip(every, sizes, strict=True)]
+
+    def copy_bytes(self, content: bytes, root: int) -> bytes:
+        """What the process ``root`` gives. Waits for it."""
+        copies = Copies(root)
+        (size,) = self._now(copies, np.array([len(content)], np.int64))
+        row = _padded(content, int(size)) if self.rank == root else _padded(b"", int(size))
+        return self._now(copies, row)[:size].tobytes()
+
     def together(
         self,
         sources: Sequence[Value],
@@ -418,6 +431,13 @@ class World:
             f"rank {self.rank}: an exchange with the other workers failed: {error}. Start all workers again "
             f"from the last checkpoint."
         )
+
+
+def _padded(content: bytes, size: int) -> np.ndarray:
+    """Bytes, and zeros up to the next power of two: few lengths, so that there are few programs."""
+    room = np.zeros(1 << max(0, size - 1).bit_length(), np.uint8)
+    room[: len(content)] = np.frombuffer(content, np.uint8)
+    return room
 
 
 def whole_or_not_at_all() -> AbstractContextManager[object]:
