@@ -406,8 +406,8 @@ def horovod() -> None:
     assert [each.asnumpy().tolist() for each in pair] == [[6] * 2, [6] * 3]
     assert (hvd.cross_size(), hvd.cross_rank()) == (1, 0) and hvd.gloo_built()
     assert not hvd.mpi_enabled()
-    told = hvd.broadcast_object({"epoch": 3 + rank, "names": ("a", "b")}, root_rank=1)
-    assert told == {"epoch": 4, "names": ("a", "b")}
+    result = hvd.broadcast_object({"epoch": 3 + rank, "names": ("a", "b")}, root_rank=1)
+    assert result == {"epoch": 4, "names": ("a", "b")}
     assert hvd.allgather_object(["x"] * (rank + 1)) == [["x"], ["x", "x"]]
     with pytest.raises(AttributeValueError, match="root_rank=2: ranks go from 0 to 1"):
         hvd.broadcast_object(None, root_rank=2)

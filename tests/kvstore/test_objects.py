@@ -91,11 +91,11 @@ def test_objects_travel(key_folder: Path) -> None:
 
 def test_what_is_not_signed_is_not_unpickled(tmp_path: Path) -> None:
     forged = pickle.dumps(Trap(tmp_path / "run"))
-    seen: list[bytes] = []
+    originals: list[bytes] = []
 
     def change(content: bytes, rank: int) -> bytes:
         if rank == 1 and content.endswith(b"."):  # a pickle
-            seen.append(content)
+            originals.append(content)
             return content[:32] + b"p" + forged
         return content
 
@@ -105,7 +105,7 @@ def test_what_is_not_signed_is_not_unpickled(tmp_path: Path) -> None:
     for result in Meeting(change).run(work):
         assert isinstance(result, ObjectError), result
         assert "object of rank 1 is not signed with the key of this job" in str(result)
-    assert seen and not (tmp_path / "run").exists()
+    assert originals and not (tmp_path / "run").exists()
 
 
 def test_an_earlier_object_is_not_accepted_again() -> None:
