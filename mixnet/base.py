@@ -10,7 +10,7 @@ import logging
 import operator
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +29,9 @@ class MXNetError(RuntimeError):
     of a class is that of the class which MXNet raises there, if ``mxnet_name`` states it.
     Tracebacks show ``__qualname__``, the class itself.
     """
+
+    names_lines: ClassVar[bool] = False
+    """Whether the text names the lines of the program that it is about."""
 
     def __init_subclass__(cls, mxnet_name: str = "", **kwargs: object):
         super().__init_subclass__(**kwargs)

@@ -9,11 +9,14 @@ the others.
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from mixnet import profiler
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import AttributeValueError, MXNetError, ShapeError
 from mixnet.distributed.buckets import buckets
@@ -23,10 +26,12 @@ from mixnet.distributed.processes import World
 from mixnet.distributed.processes import world as _world
 from mixnet.gluon.parameter import DeferredInitializationError, Parameter, ParameterDict
 from mixnet.gluon.trainer import Trainer
+from mixnet.kvstore.objects import Objects
 from mixnet.ndarray.create import array as _array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer
 from mixnet.process.source import warn_user
+from mixnet.profiler.session import session
 
 _joined: list[World] = []
 
@@ -34,15 +39,53 @@ _joined: list[World] = []
 def init() -> None:
     """Join the job that this process was started in; without one, be its only process.
 
+    With ``HOROVOD_TIMELINE`` set to the name of a file, start a timeline.
+
     Raises:
         JobError: the others do not come.
     """
     if not _joined:
         _joined.append(_world(may_be_alone=True))
+        timeline = os.environ.get("HOROVOD_TIMELINE", "")
+        if timeline and timeline != "DYNAMIC":
+            start_timeline(timeline)
 
 
 def shutdown() -> None:
     """Kept for programs: the job is left when the process ends."""
+
+
+def start_timeline(file_path: str, mark_cycles: bool = False) -> None:
+    """Profile the first process: what runs there, and its exchanges. The others do nothing.
+
+    ``mx.profiler`` does this and writes the file, a Chrome trace, every second and at the end. To
+    see all processes in one trace, call ``mx.profiler.dump_all`` instead.
+
+    Args:
+        file_path: of the trace.
+        mark_cycles: kept for programs: exchanges are not run in cycles.
+
+    Raises:
+        MXNetError: a profile is running.
+    """
+    if rank() != 0:
+        return
+    if session.running:
+        raise MXNetError(
+            "start_timeline: a profile is running; call hvd.stop_timeline() or "
+            "mx.profiler.set_state('stop') first."
+        )
+    # Programs run as they do without a profile.
+    profiler.set_config(
+        filename=file_path, profile_imperative=False, profile_symbolic=False, continuous_dump=True
+    )
+    profiler.set_state("run")
+
+
+def stop_timeline() -> None:
+    """End the timeline of the first process and write its file."""
+    if rank() == 0 and session.running:
+        profiler.dump()
 
 
 def is_initialized() -> bool:
@@ -252,6 +295,42 @@ def alltoall(
     return joined, _array(every[:, here.rank], dtype="int32")
 
 
+def broadcast_object(obj: Any, root_rank: int = 0, name: str | None = None) -> Any:
+    """The Python object of the process ``root_rank``. Waits for it.
+
+    It travels as a pickle, which is signed with a key that the processes read from a file of the user
+    (in ``MIXNET_SERVER_FOLDER``); nothing else is unpickled.
+
+    Args:
+        obj: of that process; those of others are not looked at.
+        root_rank: the one.
+        name: kept for programs: exchanges are matched by their order.
+
+    Raises:
+        MXNetError: it cannot be pickled, or what arrives is not from a process of the job.
+    """
+    _check_root(root_rank)
+    return _objects().broadcast(obj, root_rank)
+
+
+def allgather_object(obj: Any, name: str | None = None) -> list[Any]:
+    """The Python objects of all processes, in the order of ranks. Waits for them.
+
+    Args:
+        obj: of this process.
+        name: kept for programs.
+
+    Raises:
+        MXNetError: as for ``broadcast_object``.
+    """
+    return _objects().gather(obj)
+
+
+@lru_cache(maxsize=1)
+def _objects() -> Objects:
+    return Objects(_here())
+
+
 def _like(tensor: NDArray, data: np.ndarray) -> NDArray:
     result = _array(data, tensor.context, tensor.dtype)
     return tensor._wrap(result._read())
@@ -262,9 +341,13 @@ def _reduce(tensors: Sequence[NDArray], priority: int = 0) -> None:
     _exchange(sums, tensors, priority, "all-reduce")
 
 
-def _share(tensors: Sequence[NDArray], root: int, priority: int = 0) -> None:
+def _check_root(root: int) -> None:
     if not 0 <= root < size():
         raise AttributeValueError(f"root_rank={root}: ranks go from 0 to {size() - 1}.")
+
+
+def _share(tensors: Sequence[NDArray], root: int, priority: int = 0) -> None:
+    _check_root(root)
     _exchange(Copies(root), tensors, priority, "broadcast")
 
 

@@ -272,7 +272,7 @@ def chisquare(
         ctx: device; the current one by default, that of array parameters if there are any.
     """
     number = _in_range("_npi_gamma", "shape", df, "chisquare", "df")
-    degrees = df if number is None else number
+    degrees: Any = df if number is None else number
     return gamma(degrees / 2, 2.0, size, dtype, ctx)
 
 
