@@ -226,10 +226,9 @@ class DataParallelExecutorGroup:
                 self._bind_ith_exec(i, data_shapes, label_shapes, shared_group, reshape)
                 for i in range(len(self.contexts))
             ]
-            for mon in self._monitors:
-                for each in self._by_shapes[key]:
-                    mon.install(each)
-        self.execs = self._by_shapes[key]
+        before, self.execs = self.execs, self._by_shapes[key]
+        for mon in self._monitors:
+            _watch_instead(mon, before, self.execs)
         self.data_shapes = data_shapes
         self.label_shapes = label_shapes
         self.data_names = [_name(each) for each in data_shapes]
@@ -473,6 +472,18 @@ class DataParallelExecutorGroup:
         self._monitors.append(mon)
         for each in self.execs:
             mon.install(each)
+
+
+def _watch_instead(mon: Any, before: Sequence[Any], execs: Sequence[Any]) -> None:
+    """Let a monitor look at ``execs``, not ``before``: it lists each argument once, with its content now."""
+    ids = {id(each) for each in before}
+    watched = list(getattr(mon, "exes", ()))
+    position = next((i for i, each in enumerate(watched) if id(each) in ids), len(watched))
+    others = [each for each in watched if id(each) not in ids]
+    mon.exes = others[:position]
+    for each in execs:
+        mon.install(each)
+    mon.exes += others[position:]
 
 
 def _name(described: Any) -> str:
