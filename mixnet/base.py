@@ -164,8 +164,10 @@ class FileFormatError(MXNetError, ValueError, mxnet_name="MXNetError"):
     """A file is truncated, corrupted or of another kind."""
 
 
-class MissingFileError(MXNetError, FileNotFoundError, mxnet_name="MXNetError"):
+class MissingFileError(MXNetError, FileNotFoundError, ValueError, mxnet_name="MXNetError"):
     """A file, or the folder that it should be written to, does not exist.
+
+    It is a ``ValueError`` as well, which MXNet's ``load_parameters`` raises.
 
     Args:
         path: what was asked for.

@@ -69,8 +69,11 @@ class ndarray(NDArray):
 
     @classmethod
     def _from_source(cls, source: Any, context: Context | None = None, dtype: Any = None) -> Self:
-        if dtype is None and not isinstance(source, (onp.ndarray, onp.generic)):
-            dtype = onp.float32
+        if dtype is None:
+            # A column of pandas has a dtype, too, which may be one of Python objects.
+            own = getattr(source, "dtype", None)
+            if not isinstance(own, onp.dtype) or own.kind == "O":
+                dtype = onp.float32
         target_dtype = None if dtype is None else as_dtype(dtype)
         # NumPy 2 refuses numbers that an integer type does not hold; cast from an array they wrap.
         whole = target_dtype is not None and target_dtype.kind in "iu"
@@ -108,8 +111,9 @@ class ndarray(NDArray):
             text = onp.array2string(data, separator=", ", prefix="array(")
         else:  # brackets cannot say more than one axis
             text = "[]" if data.ndim == 1 else f"[], shape={data.shape}"
-        # float32, int32's sibling int64 and bool: MXNet names every dtype but its default and bool.
-        dtype = "" if data.dtype in (onp.float32, onp.bool_) else f", dtype={data.dtype}"
+        # Elements show a bool; MXNet names every other dtype but its default.
+        shown = data.dtype == onp.float32 or (data.dtype == onp.bool_ and data.size)
+        dtype = "" if shown else f", dtype={data.dtype}"
         context = "" if self.context.device_type == "cpu" else f", ctx={self.context}"
         return f"array({text}{dtype}{context})"
 
@@ -506,7 +510,7 @@ def _compared(method: Callable[..., Any]) -> Any:
 
 
 # Methods of mx.nd arrays whose function in mx.np has other rules for shapes, or other arguments.
-_METHODS_OF_FUNCTIONS = ("flip", "nanprod", "pad", "split", "tile")
+_METHODS_OF_FUNCTIONS = ("flip", "nanprod", "pad", "ravel", "split", "tile")
 
 
 def _method(name: str, module: str) -> Any:
