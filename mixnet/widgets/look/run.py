@@ -16,7 +16,7 @@ from mixnet.engine.variable import Var
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.schema.stream import STREAM_SPEC
-from mixnet.process.source import known_as
+from mixnet.process.source import in_project
 from mixnet.runtime.interpret.runner import runner_of
 from mixnet.stages.graph_data import specs_of
 from mixnet.widgets.graph.rows import Pictured
@@ -84,7 +84,7 @@ class Run:
             source = node.source
             engine.push(
                 partial(self._compute, node), reads, [variables[node]], name=names[node],
-                source=None if source is None else f"{known_as(source.file)}:{source.line}",
+                source=None if source is None else f"{in_project(source.file)}:{source.line}",
             )  # fmt: skip
         for node in {entry.node for entry in self._graph.heads}:
             engine.wait_for_var(variables[node])
