@@ -26,6 +26,13 @@ from mixnet.widgets.timeline.view import EngineTimeline
 MOST_OUTPUTS = 3  # of one operation that numbers are stored of: a gradient has one for each input
 
 
+def _start_threads() -> None:
+    """The first task of a process starts the engine's threads, which takes longer than a small graph."""
+    first = Var("start")
+    engine.push(lambda: None, (), [first], name="start")
+    engine.wait_for_var(first)
+
+
 class Run:
     """Two runs of a graph; nothing outside of it changes.
 
@@ -62,6 +69,7 @@ class Run:
             self._note(node, self._compute(node))
         self.numbers = [self._numbers.get(row["name"]) for row in pictured.rows]
         self._begin(values)
+        _start_threads()
         with EngineTimeline() as timeline:
             self._push()
         self.timeline = _named(timeline.payload)
