@@ -294,7 +294,8 @@ def broadcast_parameters(params: object, root_rank: int = 0, prefix: str | None 
     """
     if not isinstance(params, (Mapping, ParameterDict)):
         raise AttributeValueError(
-            f"invalid params of type: {type(params)}; give net.collect_params()."
+            f"broadcast_parameters takes a dict of arrays or net.collect_params(), not "
+            f"{type(params).__name__}."
         )
     arrays: list[NDArray] = []
     for _, each in sorted(params.items()):

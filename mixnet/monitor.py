@@ -104,10 +104,14 @@ def _text(name: str, values: object) -> str:
     values = [values] if isinstance(values, NDArray) else values
     text = ""
     if not isinstance(values, list):
-        raise CheckError(f"stat_func returned {values!r} for {name}; give NDArrays")
+        raise CheckError(
+            f"stat_func returned {values!r} for {name}; it must return an NDArray or a list of them."
+        )
     for value in values:
         if not isinstance(value, NDArray):
-            raise CheckError(f"stat_func returned {value!r} for {name}; give NDArrays")
+            raise CheckError(
+                f"stat_func returned {value!r} for {name}; it must return an NDArray or a list of them."
+            )
         # str(), for NumPy's shortest digits: an f-string would show the number's float64
         text += str(value.asscalar() if value.shape == (1,) else value.asnumpy()) + "\t"
     return text

@@ -131,7 +131,9 @@ def _decorated(func: Callable[..., Any], scope: type[_Scope]) -> Any:
                 )  # fmt: skip
         return func
     if not callable(func):
-        raise AttributeTypeError(f"takes a function or a class, not {type(func).__name__}.")
+        raise AttributeTypeError(
+            f"This decorator takes a function or a class, not {type(func).__name__}."
+        )
 
     @functools.wraps(func)
     def inside(*args: object, **kwargs: object) -> Any:

@@ -142,7 +142,7 @@ class ImageIter(DataIter):
         if not (path_imgrec or path_imglist or isinstance(imglist, list)):
             raise CheckError("ImageIter needs path_imgrec, path_imglist or a list imglist.")
         if dtype not in ("int32", "float32", "int64", "float64"):
-            raise CheckError(f"{dtype} label not supported")
+            raise CheckError(f"{dtype} label not supported; use int32, float32, int64 or float64.")
         self.imgrec: Any = None
         self.imgidx: list[Any] | None = None
         self.imglist: dict[Any, tuple[Any, str]] | None = None
@@ -283,9 +283,11 @@ class ImageIter(DataIter):
     def check_data_shape(self, data_shape: tuple[int, ...]) -> None:
         """Raise ValueError unless the shape is ``(3, height, width)``."""
         if not len(data_shape) == 3:
-            raise AttributeValueError("data_shape should have length 3, with dimensions CxHxW")
+            raise AttributeValueError(f"data_shape must be (3, height, width), not {data_shape}.")
         if not data_shape[0] == 3:
-            raise AttributeValueError("This iterator expects inputs to have 3 channels.")
+            raise AttributeValueError(
+                f"data_shape must have 3 channels, (3, height, width), not {data_shape}."
+            )
 
     def check_valid_image(self, data: Sequence[NDArray | np.ndarray]) -> None:
         """Raise RuntimeError if an image has no axes: it is left out."""
@@ -352,7 +354,7 @@ class ImageIter(DataIter):
                 pixels = host.pixels_of(self.postprocess_data(augmented[0]))
                 if pixels.shape != data.shape[1:]:
                     raise ShapeError(
-                        f"The augmenters made an image of shape {pixels.shape}, data_shape is "
+                        f"The augmenters made an image of shape {pixels.shape}, but data_shape is "
                         f"{data.shape[1:]}."
                     )
                 data[begin] = pixels
@@ -381,7 +383,7 @@ class ImageIter(DataIter):
         values = raw_label.asnumpy() if isinstance(raw_label, NDArray) else np.asarray(raw_label)
         if values.size != self.label_width:
             raise ShapeError(
-                f"Image {place} has {values.size} label(s), label_width is {self.label_width}."
+                f"Image {place} has {values.size} label(s), but label_width is {self.label_width}."
             )
         return values.reshape(self.label_width) if self.label_width > 1 else values.reshape(())
 

@@ -267,7 +267,7 @@ class ImageSource(RecordSource):
         ).asnumpy()
         if mean.shape != tuple(settings.data_shape):
             raise ShapeError(
-                f"{settings.mean_img} has a mean of shape {mean.shape}, data_shape is "
+                f"{settings.mean_img} has a mean of shape {mean.shape}, but data_shape is "
                 f"{settings.data_shape}."
             )
         return mean
@@ -295,7 +295,7 @@ class ImageSource(RecordSource):
         label = np.asarray(self.label_of(header))
         if label.size != self.settings.label_width:
             raise ShapeError(
-                f"{self.records.path}: image {header.id} has {label.size} label(s), label_width "
+                f"{self.records.path}: image {header.id} has {label.size} label(s), but label_width "
                 f"is {self.settings.label_width}."
             )
         room[1][place] = label if self.settings.label_width > 1 else label.reshape(())

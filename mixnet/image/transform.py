@@ -78,8 +78,8 @@ def imdecode(
         buf = buf.asnumpy()
     elif not isinstance(buf, (bytes, bytearray, memoryview, np.ndarray)):
         raise AttributeValueError(
-            "buf must be of type bytes, bytearray or numpy.ndarray, if you would like to input "
-            "type str, please convert to bytes"
+            f"imdecode: buf must be of type bytes, bytearray or numpy.ndarray, not {type(buf).__name__}; "
+            f"imread reads a file by its name."
         )
     return _decoded(buf, *args, **kwargs)
 
@@ -350,17 +350,21 @@ def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: b
         TypeError: the dtype is not float32, or a single image has an array of angles.
     """
     if zoom_in and zoom_out:
-        raise AttributeValueError("`zoom_in` and `zoom_out` cannot be both True")
+        raise AttributeValueError("`zoom_in` and `zoom_out` cannot be both True; give one of them.")
     if src.dtype != np.float32:
-        raise AttributeTypeError("Only `float32` images are supported by this function")
+        raise AttributeTypeError(
+            f"Images to rotate must be float32, not {np.dtype(src.dtype).name}; cast them with "
+            f"astype('float32')."
+        )
     single = src.ndim == 3
     if single and not isinstance(rotation_degrees, Number):
         raise AttributeTypeError(
-            "When a single image is passed the rotation angle is required to be a scalar."
+            f"rotation_degrees must be one number for a single image, not {rotation_degrees!r:.60}."
         )
     if not single and src.ndim != 4:
         raise AttributeValueError(
-            f"Only 3D and 4D are supported by this function, not {src.ndim}D."
+            f"Images to rotate must be (channels, height, width) or (batch, channels, height, width), "
+            f"not {src.shape}."
         )
     h, w = src.shape[-2:]
     count = 1 if single else src.shape[0]
@@ -370,7 +374,7 @@ def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: b
         angles = [float(each) for each in np.ravel(_plain(rotation_degrees))]
     if len(angles) != count:
         raise AttributeValueError(
-            "The number of images must be equal to the number of rotation angles"
+            f"{len(angles)} rotation angles for {count} images; give one number, or one for each image."
         )
     grids = np.stack([_rotation_grid(h, w, each, zoom_in, zoom_out) for each in angles])
     batch = src.expand_dims(axis=0) if single else src

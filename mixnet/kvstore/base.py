@@ -115,7 +115,9 @@ class WithoutOptimizer(KVStoreBase):
         """
         if capability.lower() == KVStoreBase.OPTIMIZER:
             return False
-        raise AttributeValueError(f"Unknown capability: {capability}")
+        raise AttributeValueError(
+            f"Unknown capability: {capability}; ask for KVStoreBase.OPTIMIZER."
+        )
 
     def set_optimizer(self, optimizer: Optimizer) -> None:
         """Not supported by this store.

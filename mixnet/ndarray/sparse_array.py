@@ -380,7 +380,7 @@ def _split(self: BaseSparseNDArray, *args: object, **kwargs: object) -> Any:
 def _as_np_ndarray(self: BaseSparseNDArray) -> Any:
     """Refused: arrays of ``mx.np`` are dense."""
     raise AttributeValueError(
-        f"as_np_ndarray: arrays of mx.np are dense, this one is {self.stype}. Convert it with "
+        f"as_np_ndarray: arrays of mx.np are dense, but this one is {self.stype}. Convert it with "
         f"tostype('default') first."
     )
 
@@ -422,7 +422,7 @@ class CSRNDArray(BaseSparseNDArray):
     def _from_dense(cls, dense: NDArray) -> CSRNDArray:
         if dense.ndim != 2:
             raise ShapeError(
-                f"A csr array is a matrix: it needs two axes, shape {dense.shape} has {dense.ndim}."
+                f"A csr array is a matrix: it needs two axes, but shape {dense.shape} has {dense.ndim}."
             )
         rows, columns = np.nonzero(dense.asnumpy())
         context = dense.context
@@ -722,7 +722,7 @@ def zeros_of(stype: str, shape: int | Sequence[int], context: Context, dtype: DT
     if stype == "csr":
         if len(shape) != 2:
             raise ShapeError(
-                f"A csr array is a matrix: it needs two axes, shape {shape} has {len(shape)}."
+                f"A csr array is a matrix: it needs two axes, but shape {shape} has {len(shape)}."
             )
         data = NDArray._wrap(from_host(np.zeros((0,), kind), context))
         return CSRNDArray._of(data, np.zeros(shape[0] + 1), np.zeros(0), shape)

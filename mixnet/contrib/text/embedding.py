@@ -178,7 +178,7 @@ class _TokenEmbedding(vocab.Vocabulary):
                 if length is not None and len(vector) != length:
                     raise VectorLineError(
                         f"Line {number} of {path}: the vector of {token} has {len(vector)} "
-                        f"numbers, earlier ones have {length}."
+                        f"numbers, but earlier ones have {length}."
                     )
                 length = len(vector)
                 if is_unknown:

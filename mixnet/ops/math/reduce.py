@@ -308,7 +308,7 @@ def topk(
     extent = data.shape[axis]
     if k > extent:
         raise OperatorValueError(
-            f"topk: k={k} is out of range, there are {extent} elements along axis {axis} of data "
+            f"topk: k={k} is out of range: there are {extent} elements along axis {axis} of data "
             f"{shape}; give {extent} or less."
         )
     k = k if k > 0 else extent

@@ -89,7 +89,7 @@ class MNIST(dataset._DownloadedDataset):
         pixels = read_idx(self._path(images), 3)
         if len(pixels) != len(self._label):
             raise FileFormatError(
-                f"{self._path(images)} has {len(pixels)} images, {self._path(labels)} has "
+                f"{self._path(images)} has {len(pixels)} images, but {self._path(labels)} has "
                 f"{len(self._label)} labels."
             )
         self._data = _images(pixels[..., None])
