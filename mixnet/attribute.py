@@ -41,7 +41,11 @@ class AttrScope(metaclass=_MXClassPropertyMetaClass):
         self._entered: list[Entered] = []
 
     def get(self, attr: Mapping[str, str] | None) -> dict[str, str]:
-        """The scope's attributes under a symbol's own."""
+        """The scope's attributes under a symbol's own.
+
+        Args:
+            attr: the symbol's own attributes, which take precedence.
+        """
         return {**self._attr, **(attr or {})}
 
     def __enter__(self) -> AttrScope:

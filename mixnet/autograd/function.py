@@ -159,5 +159,9 @@ class Function:
         raise NotDefinedError(f"{type(self).__name__} does not define forward(self, *inputs).")
 
     def backward(self, *head_gradients: object) -> Any:
-        """Gradients of the inputs from those of the outputs."""
+        """Gradients of the inputs from those of the outputs.
+
+        Args:
+            head_gradients: an array for each output.
+        """
         raise NotDefinedError(f"{type(self).__name__} does not define backward(self, *gradients).")

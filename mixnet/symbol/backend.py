@@ -240,6 +240,9 @@ _BACKENDS: dict[str, Backend | str] = {
 def register_backend(name: str, backend: Backend) -> None:
     """Add a backend, or replace one.
 
+    Args:
+        name: the name that ``optimize_for(backend=name)`` takes.
+
     Raises:
         AttributeTypeError: it is no ``Backend``.
     """

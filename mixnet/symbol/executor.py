@@ -439,6 +439,10 @@ class Executor:
     ) -> None:
         """Copy parameters into the arrays of the executor.
 
+        Args:
+            arg_params: arrays of arguments by name.
+            aux_params: arrays of auxiliary states by name.
+
         Raises:
             MXNetError: a name is none of the executor's, unless ``allow_extra_params``.
         """
