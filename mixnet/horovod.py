@@ -143,7 +143,15 @@ def allreduce_(
     prescale_factor: float = 1.0,
     postscale_factor: float = 1.0,
 ) -> NDArray:
-    """``allreduce`` that writes to ``tensor``, and returns it."""
+    """``allreduce`` that writes to ``tensor``, and returns it.
+
+    Args:
+        average: as for :func:`allreduce`, also for the others.
+        name: has no effect.
+        priority: of the task.
+        prescale_factor: multiplies what this process gives.
+        postscale_factor: multiplies the result.
+    """
     grouped_allreduce_([tensor], average, name, priority, prescale_factor, postscale_factor)
     return tensor
 
@@ -156,7 +164,16 @@ def grouped_allreduce(
     prescale_factor: float = 1.0,
     postscale_factor: float = 1.0,
 ) -> list[NDArray]:
-    """``allreduce`` of several arrays, which travel together."""
+    """``allreduce`` of several arrays, which travel together.
+
+    Args:
+        tensors: arrays, of the same shapes and dtypes in all processes.
+        average: as for :func:`allreduce`, also for the others.
+        name: has no effect.
+        priority: of the task.
+        prescale_factor: multiplies what this process gives.
+        postscale_factor: multiplies the result.
+    """
     copies = [each.copy() for each in tensors]
     return grouped_allreduce_(copies, average, name, priority, prescale_factor, postscale_factor)
 
@@ -169,7 +186,15 @@ def grouped_allreduce_(
     prescale_factor: float = 1.0,
     postscale_factor: float = 1.0,
 ) -> list[NDArray]:
-    """``grouped_allreduce`` that writes to ``tensors``, and returns them."""
+    """``grouped_allreduce`` that writes to ``tensors``, and returns them.
+
+    Args:
+        average: as for :func:`allreduce`, also for the others.
+        name: has no effect.
+        priority: of the task.
+        prescale_factor: multiplies what this process gives.
+        postscale_factor: multiplies the result.
+    """
     with RecordingScope(False, None):
         if prescale_factor != 1:
             for each in tensors:
@@ -186,20 +211,38 @@ def grouped_allreduce_(
 def broadcast(
     tensor: NDArray, root_rank: int, name: str | None = None, priority: int = 0
 ) -> NDArray:
-    """What the process ``root_rank`` has, as a new array."""
+    """What the process ``root_rank`` has, as a new array.
+
+    Args:
+        tensor: of the same shape and dtype in all processes.
+        name: has no effect.
+        priority: of the task.
+    """
     return broadcast_(tensor.copy(), root_rank, name, priority)
 
 
 def broadcast_(
     tensor: NDArray, root_rank: int, name: str | None = None, priority: int = 0
 ) -> NDArray:
-    """``broadcast`` that writes to ``tensor``, and returns it."""
+    """``broadcast`` that writes to ``tensor``, and returns it.
+
+    Args:
+        root_rank: the process whose content is sent.
+        name: has no effect.
+        priority: of the task.
+    """
     _share([tensor], root_rank, priority)
     return tensor
 
 
 def allgather(tensor: NDArray, name: str | None = None, priority: int = 0) -> NDArray:
-    """The arrays of all processes, joined along their first axis, which may differ. Waits for them."""
+    """The arrays of all processes, joined along their first axis, which may differ. Waits for them.
+
+    Args:
+        tensor: of the same dtype in all processes, and of the same shape but for the first axis.
+        name: has no effect.
+        priority: has no effect.
+    """
     here, data = _here(), tensor.asnumpy()
     counts = here.gather(np.array([len(data)], np.int64))[:, 0]
     padded = np.zeros((int(counts.max()), *data.shape[1:]), data.dtype)
@@ -324,12 +367,21 @@ class NoCompression:
 
     @staticmethod
     def compress(tensor: NDArray) -> tuple[NDArray, Any]:
-        """What travels, and what ``decompress`` needs to know."""
+        """What travels, and what ``decompress`` needs to know.
+
+        Args:
+            tensor: the gradient.
+        """
         return tensor, None
 
     @staticmethod
     def decompress(tensor: NDArray, ctx: Any) -> NDArray:
-        """The gradient."""
+        """The gradient.
+
+        Args:
+            tensor: the sum.
+            ctx: the second result of ``compress``.
+        """
         return tensor
 
 
@@ -338,12 +390,21 @@ class HalfCompression(NoCompression):
 
     @staticmethod
     def compress(tensor: NDArray) -> tuple[NDArray, Any]:
-        """A copy in float16, and the dtype of the gradient."""
+        """A copy in float16, and the dtype of the gradient.
+
+        Args:
+            tensor: the gradient.
+        """
         return tensor.astype("float16"), tensor.dtype
 
     @staticmethod
     def decompress(tensor: NDArray, ctx: Any) -> NDArray:
-        """The sum in the dtype of the gradient."""
+        """The sum in the dtype of the gradient.
+
+        Args:
+            tensor: the sum.
+            ctx: the second result of ``compress``.
+        """
         return tensor.astype(ctx)
 
 

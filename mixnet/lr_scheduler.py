@@ -78,6 +78,8 @@ class FactorScheduler(LRScheduler):
         stop_factor_lr: the learning rate does not fall below this.
         base_lr: learning rate to begin with.
         warmup_steps: see :class:`LRScheduler`, also for the two others.
+        warmup_begin_lr: learning rate of the first step of the warm-up.
+        warmup_mode: ``'linear'`` or ``'constant'``.
 
     Raises:
         ValueError: ``step`` is below 1 or ``factor`` above 1.
@@ -134,6 +136,8 @@ class MultiFactorScheduler(LRScheduler):
         factor: at most 1.
         base_lr: learning rate to begin with.
         warmup_steps: see :class:`LRScheduler`, also for the two others.
+        warmup_begin_lr: learning rate of the first step of the warm-up.
+        warmup_mode: ``'linear'`` or ``'constant'``.
 
     Raises:
         AssertionError: ``step`` is not a list, or empty.
@@ -216,6 +220,8 @@ class PolyScheduler(_Curve):
         pwr: the power.
         final_lr: learning rate to end with.
         warmup_steps: see :class:`LRScheduler`, also for the two others.
+        warmup_begin_lr: learning rate of the first step of the warm-up.
+        warmup_mode: ``'linear'`` or ``'constant'``.
 
     Raises:
         AssertionError: ``max_update`` is not a whole number.
@@ -250,6 +256,8 @@ class CosineScheduler(_Curve):
         base_lr: learning rate to begin with.
         final_lr: learning rate to end with.
         warmup_steps: see :class:`LRScheduler`, also for the two others.
+        warmup_begin_lr: learning rate of the first step of the warm-up.
+        warmup_mode: ``'linear'`` or ``'constant'``.
 
     Raises:
         AssertionError: ``max_update`` is not a whole number.

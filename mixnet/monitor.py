@@ -47,7 +47,12 @@ class Monitor:
         self.monitor_all = monitor_all
 
     def stat_helper(self, name: str | bytes, array: NDArray) -> None:
-        """What executors call with every output; collects while between ``tic`` and ``toc``."""
+        """What executors call with every output; collects while between ``tic`` and ``toc``.
+
+        Args:
+            name: of the output.
+            array: its value.
+        """
         if self.activated and self.re_prog.match(py_str(name)):
             self.queue.append((self.step, py_str(name), self.stat_func(array)))
 

@@ -136,7 +136,11 @@ class ImageDetIter(ImageIter):
             raise MXNetError("No row of the label is an object with a class and an area.")
 
     def check_label_shape(self, label_shape: tuple[int, ...]) -> None:
-        """Raise ValueError unless labels fit into a shape ``(objects, width)``."""
+        """Raise ValueError unless labels fit into a shape ``(objects, width)``.
+
+        Args:
+            label_shape: the shape.
+        """
         if len(label_shape) != 2:
             raise AttributeValueError(f"label_shape must be (objects, width), not {label_shape}.")
         if label_shape[0] < self.label_shape[0]:
@@ -199,7 +203,12 @@ class ImageDetIter(ImageIter):
     def augmentation_transform(  # type: ignore[override]
         self, data: NDArray | np.ndarray, label: np.ndarray
     ) -> tuple[Any, np.ndarray]:
-        """Image and boxes after all augmenters."""
+        """Image and boxes after all augmenters.
+
+        Args:
+            data: an image ``(height, width, channels)``.
+            label: its objects ``(objects, width)``.
+        """
         for each in self.auglist:
             data, label = each(data, label)
         return data, label

@@ -273,15 +273,27 @@ class ImageIter(DataIter):
         return f"filename: {os.path.join(self.path_root or '', self.imglist[key][1])}"
 
     def read_image(self, fname: str) -> bytes:
-        """Read a file below ``path_root``."""
+        """Read a file below ``path_root``.
+
+        Args:
+            fname: path of the file, relative to ``path_root``.
+        """
         return content_of(os.path.join(self.path_root or "", fname))
 
     def imdecode(self, s: bytes) -> Any:
-        """Decode an image ``(height, width, 3)`` from the bytes of a file."""
+        """Decode an image ``(height, width, 3)`` from the bytes of a file.
+
+        Args:
+            s: the bytes.
+        """
         return imdecode(s)
 
     def check_data_shape(self, data_shape: tuple[int, ...]) -> None:
-        """Raise ValueError unless the shape is ``(3, height, width)``."""
+        """Raise ValueError unless the shape is ``(3, height, width)``.
+
+        Args:
+            data_shape: the shape.
+        """
         if not len(data_shape) == 3:
             raise AttributeValueError(f"data_shape must be (3, height, width), not {data_shape}.")
         if not data_shape[0] == 3:
@@ -290,18 +302,30 @@ class ImageIter(DataIter):
             )
 
     def check_valid_image(self, data: Sequence[NDArray | np.ndarray]) -> None:
-        """Raise RuntimeError if an image has no axes: it is left out."""
+        """Raise RuntimeError if an image has no axes: it is left out.
+
+        Args:
+            data: a list of the image.
+        """
         if len(data[0].shape) == 0:
-            raise MXNetError("Data shape is wrong")
+            raise MXNetError("Data shape is wrong: the image has no axes.")
 
     def augmentation_transform(self, data: NDArray | np.ndarray) -> Any:
-        """The image after all augmenters."""
+        """The image after all augmenters.
+
+        Args:
+            data: an image ``(height, width, channels)``.
+        """
         for each in self.auglist:
             data = each(data)
         return data
 
     def postprocess_data(self, datum: NDArray | np.ndarray) -> Any:
-        """Channels first."""
+        """Channels first.
+
+        Args:
+            datum: an image ``(height, width, channels)``.
+        """
         if isinstance(datum, np.ndarray):
             return datum.transpose(2, 0, 1)
         return datum.transpose((2, 0, 1))

@@ -330,20 +330,40 @@ def ImageRecordIter(*args: object, **kwargs: object) -> MXDataIter:
 
 
 def ImageRecordIter_v1(*args: object, **kwargs: object) -> MXDataIter:
-    """An older name of :func:`ImageRecordIter`."""
+    """An older name of :func:`ImageRecordIter`.
+
+    Args:
+        args: none: its parameters are given by name.
+        kwargs: parameters of :func:`ImageRecordIter`.
+    """
     return _image_iterator("ImageRecordIter_v1", None, args, kwargs)
 
 
 def ImageRecordUInt8Iter(*args: object, **kwargs: object) -> MXDataIter:
-    """:func:`ImageRecordIter` with unchanged uint8 pixels."""
+    """:func:`ImageRecordIter` with unchanged uint8 pixels.
+
+    Args:
+        args: none: its parameters are given by name.
+        kwargs: parameters of :func:`ImageRecordIter`.
+    """
     return _image_iterator("ImageRecordUInt8Iter", "uint8", args, kwargs)
 
 
 def ImageRecordUInt8Iter_v1(*args: object, **kwargs: object) -> MXDataIter:
-    """An older name of :func:`ImageRecordUInt8Iter`."""
+    """An older name of :func:`ImageRecordUInt8Iter`.
+
+    Args:
+        args: none: its parameters are given by name.
+        kwargs: parameters of :func:`ImageRecordIter`.
+    """
     return _image_iterator("ImageRecordUInt8Iter_v1", "uint8", args, kwargs)
 
 
 def ImageRecordInt8Iter(*args: object, **kwargs: object) -> MXDataIter:
-    """:func:`ImageRecordIter` with pixels of int8; values above 127 become 127."""
+    """:func:`ImageRecordIter` with pixels of int8; values above 127 become 127.
+
+    Args:
+        args: none: its parameters are given by name.
+        kwargs: parameters of :func:`ImageRecordIter`.
+    """
     return _image_iterator("ImageRecordInt8Iter", "int8", args, kwargs)

@@ -87,6 +87,11 @@ def imdecode(
 def imread(filename: str, *args: Any, **kwargs: Any) -> Any:
     """The pixels of an image file; arguments as :func:`imdecode`.
 
+    Args:
+        filename: path of the file.
+        args: ``flag``, ``to_rgb`` and ``out`` of :func:`imdecode`.
+        kwargs: the same by name.
+
     Raises:
         MXNetError: the file cannot be read.
         FileFormatError: it is not an image.
@@ -143,7 +148,12 @@ def scale_down(src_size: Size, size: Size) -> Size:
 
 
 def resize_short(src: NDArray | np.ndarray, size: int, interp: int = 2) -> Any:
-    """Resize an image so that its shorter side has ``size`` pixels."""
+    """Resize an image so that its shorter side has ``size`` pixels.
+
+    Args:
+        src: an image ``(height, width, channels)``.
+        interp: method of interpolation, as for :func:`imresize`.
+    """
     if len(src.shape) != 3:
         raise ShapeError(f"An image must be (height, width, channels), not {src.shape}.")
     h, w = src.shape[:2]
@@ -221,6 +231,10 @@ def random_crop(
 ) -> tuple[Any, tuple[int, int, int, int]]:
     """Crop a rectangle of ``size`` at a random position; from a smaller image, the largest one, enlarged.
 
+    Args:
+        src: an image ``(height, width, channels)``.
+        interp: method of interpolation, as for :func:`imresize`.
+
     Returns:
         The image and its position ``(x0, y0, width, height)``.
     """
@@ -235,6 +249,10 @@ def center_crop(
     src: NDArray | np.ndarray, size: Size, interp: int = 2
 ) -> tuple[Any, tuple[int, int, int, int]]:
     """Crop a rectangle of ``size`` at the centre; from a smaller image, the largest one, enlarged.
+
+    Args:
+        src: an image ``(height, width, channels)``.
+        interp: method of interpolation, as for :func:`imresize`.
 
     Returns:
         The image and its position ``(x0, y0, width, height)``.
@@ -396,6 +414,11 @@ def random_rotate(
     """Rotate images by random angles from ``angle_limits`` (degrees), drawn from NumPy's generator.
 
     Arguments as :func:`imrotate`.
+
+    Args:
+        src: an image ``(channels, height, width)``, or a batch of them.
+        zoom_in: enlarge until no corner is empty.
+        zoom_out: shrink until the whole image is seen.
     """
     angles: Any
     if src.ndim == 3:

@@ -271,7 +271,11 @@ class KVStore(KVStoreBase):
     set_updater = _set_updater
 
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
-        """Write the states of the optimizer to a file; with ``dump_optimizer``, the optimizer too."""
+        """Write the states of the optimizer to a file; with ``dump_optimizer``, the optimizer too.
+
+        Args:
+            fname: path of the file.
+        """
         if self._updater is None:
             raise CheckError("Cannot save states: set_optimizer was not called.")
         self.handle.settle()
@@ -279,6 +283,9 @@ class KVStore(KVStoreBase):
 
     def load_optimizer_states(self, fname: str) -> None:
         """Read the states of the optimizer from a file.
+
+        Args:
+            fname: path of the file.
 
         Raises:
             MissingFileError: there is no such file.

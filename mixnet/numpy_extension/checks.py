@@ -18,6 +18,7 @@ def constraint_check(input: Operable, msg: str = "Constraint violated.", **kwarg
     Args:
         input: booleans of any shape.
         msg: text of the error.
+        kwargs: have no effect.
 
     Raises:
         ValueError: an element is false; of a graph, whoever reads its results gets it.

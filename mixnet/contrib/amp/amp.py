@@ -58,22 +58,38 @@ def _is_bfloat16(target_dtype: DTypeLike) -> bool:
 
 
 def list_lp16_ops(target_dtype: DTypeLike) -> list[str]:
-    """Names of operators that compute in half precision."""
+    """Names of operators that compute in half precision.
+
+    Args:
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+    """
     return symbol_fp16.FP16_FUNCS if _is_half(target_dtype) else symbol_bf16.BF16_FUNCS
 
 
 def list_fp32_ops(target_dtype: DTypeLike) -> list[str]:
-    """Names of operators that need float32."""
+    """Names of operators that need float32.
+
+    Args:
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+    """
     return symbol_fp16.FP32_FUNCS if _is_half(target_dtype) else symbol_bf16.FP32_FUNCS
 
 
 def list_lp16_fp32_ops(target_dtype: DTypeLike) -> list[str]:
-    """Names of operators that compute in the precision that comes."""
+    """Names of operators that compute in the precision that comes.
+
+    Args:
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+    """
     return symbol_fp16.FP16_FP32_FUNCS if _is_half(target_dtype) else symbol_bf16.BF16_FP32_FUNCS
 
 
 def list_conditional_fp32_ops(target_dtype: DTypeLike) -> list[tuple[str, str, list[str]]]:
-    """Operators that need float32 with certain values of an attribute: name, attribute, values."""
+    """Operators that need float32 with certain values of an attribute: name, attribute, values.
+
+    Args:
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+    """
     return (
         symbol_fp16.CONDITIONAL_FP32_FUNCS
         if _is_half(target_dtype)
@@ -82,14 +98,22 @@ def list_conditional_fp32_ops(target_dtype: DTypeLike) -> list[tuple[str, str, l
 
 
 def list_widest_type_cast(target_dtype: DTypeLike) -> list[str]:
-    """Names of operators whose inputs all get the widest precision among them."""
+    """Names of operators whose inputs all get the widest precision among them.
+
+    Args:
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+    """
     return (
         symbol_fp16.WIDEST_TYPE_CASTS if _is_half(target_dtype) else symbol_bf16.WIDEST_TYPE_CASTS
     )
 
 
 def list_loss_output_functions(target_dtype: DTypeLike) -> list[str]:
-    """Names of operators that are a loss with a gradient of their own."""
+    """Names of operators that are a loss with a gradient of their own.
+
+    Args:
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+    """
     return (
         symbol_fp16.LOSS_OUTPUT_FUNCTIONS
         if _is_half(target_dtype)
@@ -98,7 +122,11 @@ def list_loss_output_functions(target_dtype: DTypeLike) -> list[str]:
 
 
 def list_lp16_use_fp32_params(target_dtype: DTypeLike) -> dict[str, list[str]] | None:
-    """Operators whose parameters stay in float32, with the parameters; None for float16."""
+    """Operators whose parameters stay in float32, with the parameters; None for float16.
+
+    Args:
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+    """
     return None if _is_half(target_dtype) else symbol_bf16.BF16_USE_FP32_PARAMS
 
 
@@ -155,6 +183,9 @@ def init(
 def init_trainer(optimizer_or_trainer: object) -> None:
     """Let a Trainer scale its loss dynamically, and skip steps with an overflow.
 
+    Args:
+        optimizer_or_trainer: a ``gluon.Trainer``.
+
     Raises:
         CheckError: ``init`` was not called.
         TypeError: it is no Trainer.
@@ -208,6 +239,9 @@ def scale_loss(loss: Any, optimizer_or_trainer: Any) -> Iterator[Any]:
 
 def unscale(optimizer_or_trainer: object) -> None:
     """Take the scale out of the gradients, to clip them for example, before the step.
+
+    Args:
+        optimizer_or_trainer: a ``gluon.Trainer``.
 
     Raises:
         TypeError: it is no Trainer.
@@ -334,8 +368,14 @@ def convert_model(
     """A symbol as of :func:`convert_symbol`, with its parameters.
 
     Args:
+        sym: the symbol.
         arg_params: parameters by name.
         aux_params: states by name.
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+        target_dtype_ops: as for :func:`convert_symbol`, also for the next three.
+        fp32_ops: names of operators that need float32.
+        conditional_fp32_ops: triples of name, attribute and values.
+        excluded_sym_names: names of nodes that compute in float32.
         cast_optional_params: parameters that are only read in half precision are stored in it, and
             the symbol reads them without a cast.
 
@@ -392,6 +432,11 @@ def convert_hybrid_block(
 
     Args:
         block: the network.
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+        target_dtype_ops: as for :func:`convert_symbol`, also for the next three.
+        fp32_ops: names of operators that need float32.
+        conditional_fp32_ops: triples of name, attribute and values.
+        excluded_sym_names: names of nodes that compute in float32.
         ctx: where its parameters go.
         cast_optional_params: parameters that are only read in half precision are stored in it.
 

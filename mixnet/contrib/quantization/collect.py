@@ -45,7 +45,11 @@ class LayerOutputCollector:
         self.logger = logger
 
     def wants(self, name: str) -> bool:
-        """Whether an output is asked for."""
+        """Whether an output is asked for.
+
+        Args:
+            name: of the output.
+        """
         return self.include_layer is None or name in self.include_layer
 
     def collect(self, name: str, arr: NDArray) -> None:

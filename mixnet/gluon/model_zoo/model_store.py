@@ -129,12 +129,22 @@ def get_model_file(name: str, root: str = FOLDER) -> str:
 
 
 def purge(root: str = FOLDER) -> None:
-    """Remove all parameter files of a folder."""
+    """Remove all parameter files of a folder.
+
+    Args:
+        root: the folder.
+    """
     folder = Path(root).expanduser()
     for path in folder.glob("*.params") if folder.is_dir() else ():
         path.unlink()
 
 
 def pretrained(net: Block, name: str, ctx: Context | Sequence[Context] | None, root: str) -> None:
-    """Fill a network with the pretrained parameters of a name."""
+    """Fill a network with the pretrained parameters of a name.
+
+    Args:
+        net: a network of that name.
+        ctx: context or contexts of the parameters.
+        root: folder of the files, which are downloaded there.
+    """
     net.load_parameters(get_model_file(name, root=root), ctx=ctx)

@@ -98,6 +98,11 @@ class MNIST(dataset._DownloadedDataset):
 class FashionMNIST(MNIST):
     """Pictures of clothes in the format of :class:`MNIST`, ten classes.
 
+    Args:
+        root: folder of the files, which are downloaded there.
+        train: the training images, else the test images.
+        transform: function of image and label.
+
     Source: Xiao, Rasul and Vollgraf, "Fashion-MNIST" (2017).
     """
 
