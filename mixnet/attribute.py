@@ -80,5 +80,5 @@ def node_attributes(
 
 
 def hidden(key: str) -> str:
-    """The name that a node keeps an attribute under: ``__name__`` for those of MXNet itself."""
+    """The name under which a node stores an attribute: ``__name__`` for those of MXNet itself."""
     return f"__{key}__" if key in HIDDEN else key

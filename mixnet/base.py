@@ -149,7 +149,7 @@ class NotDefinedError(MXNetError, NotImplementedError, mxnet_name="NotImplemente
 
 
 class UnknownAttributeError(MXNetError, AttributeError, mxnet_name="AttributeError"):
-    """A module or an object does not have what was asked for."""
+    """A module or an object does not have the requested attribute."""
 
 
 class ObjectKindError(AttributeTypeError, UnknownAttributeError, mxnet_name="AttributeError"):
@@ -164,7 +164,7 @@ class MissingFileError(MXNetError, FileNotFoundError, mxnet_name="MXNetError"):
     """A file, or the folder that it should be written to, does not exist.
 
     Args:
-        path: what was asked for.
+        path: the path that was requested.
         reason: what is missing.
     """
 
@@ -360,7 +360,7 @@ class NotImplementedForSymbol(_MethodError):
 
 
 class TraceError(NotImplementedForSymbol, mxnet_name="NotImplementedForSymbol"):
-    """A value was asked for while a graph is being traced, where MXNet has a symbol."""
+    """A value was requested while a graph is being traced, where MXNet has a symbol."""
 
     def __init__(self, message: str):
         MXNetError.__init__(self, message)
@@ -400,7 +400,7 @@ def py_str(x: bytes | str) -> str:
 
 
 def data_dir_default() -> str:
-    """``~/.mxnet``, where MXNet keeps downloads."""
+    """``~/.mxnet``, where MXNet stores downloads."""
     return os.path.join(os.path.expanduser("~"), ".mxnet")
 
 

@@ -33,14 +33,14 @@ def init() -> None:
     """Join the job that this process was started in; without one, be its only process.
 
     Raises:
-        JobError: the others do not come.
+        JobError: the other processes do not join.
     """
     if not _joined:
         _joined.append(_world(may_be_alone=True))
 
 
 def shutdown() -> None:
-    """Kept for programs: the job is left when the process ends."""
+    """Accepted for compatibility: the job is left when the process ends."""
 
 
 def is_initialized() -> bool:
@@ -127,7 +127,7 @@ def allreduce(
     Args:
         tensor: of the same shape and dtype in all processes.
         average: divide the sum by ``size()``.
-        name: kept for programs: exchanges are matched by their order.
+        name: accepted for compatibility: exchanges are matched by their order.
         priority: of the task.
         prescale_factor: multiplies what this process gives.
         postscale_factor: multiplies the result.
@@ -262,7 +262,7 @@ def alltoall(
     Args:
         tensor: of the same shape after the first axis in all processes.
         splits: lengths of the parts, one for each process; by default equal ones.
-        name: kept for programs.
+        name: accepted for compatibility.
         priority: of the task.
 
     Raises:
@@ -330,7 +330,7 @@ def broadcast_parameters(params: object, root_rank: int = 0, prefix: str | None 
         params: a dict of arrays, or ``net.collect_params()``; initialized parameters whose shapes are
             not known yet are shared when they are.
         root_rank: the one.
-        prefix: kept for programs.
+        prefix: accepted for compatibility.
 
     Raises:
         ValueError: they are neither.
@@ -424,8 +424,8 @@ class DistributedTrainer(Trainer):
         optimizer_params: likewise.
         compression: ``Compression.fp16`` halves what is sent.
         gradient_predivide_factor: divides gradients before the sum, which is multiplied by it.
-        prefix: kept for programs: exchanges are matched by their order.
-        num_groups: kept for programs: small gradients always travel together.
+        prefix: accepted for compatibility: exchanges are matched by their order.
+        num_groups: accepted for compatibility: small gradients always travel together.
     """
 
     def __init__(
@@ -499,7 +499,7 @@ def DistributedOptimizer(
     Args:
         optimizer: the one.
         gradient_predivide_factor: divides gradients before the sum, which is multiplied by it.
-        num_groups: kept for programs: small gradients always travel together.
+        num_groups: accepted for compatibility: small gradients always travel together.
     """
     distributed = copy.copy(optimizer)
     distributed.__class__ = type(

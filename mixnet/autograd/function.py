@@ -115,7 +115,7 @@ class Function:
         self.saved_tensors: tuple[Any, ...] = ()
 
     def save_for_backward(self, *arrays: object) -> None:
-        """Keep arrays for ``backward``, as ``self.saved_tensors``."""
+        """Store arrays for ``backward``, as ``self.saved_tensors``."""
         self.saved_tensors = arrays
 
     def __call__(self, *inputs: Any) -> Any:

@@ -253,7 +253,7 @@ def download(
     Raises:
         AttributeValueError: ``url`` is not an address.
         CheckError: no file name follows from the URL, or ``retries`` is negative.
-        DownloadError: it cannot be downloaded; says where to put the file manually.
+        DownloadError: it cannot be downloaded; the message says where to put the file manually.
     """
     if not isinstance(url, str) or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", url):
         raise AttributeValueError(

@@ -498,7 +498,7 @@ class FeedForward(BASE_ESTIMATOR):
             epoch_end_callback: function or list, called after an epoch with its number, the symbol,
                 parameters and states.
             batch_end_callback: function or list, called with a ``BatchEndParam`` after a batch.
-            kvstore: how several devices come together: a store, its name, or None.
+            kvstore: sums the gradients of several devices: a store, its name, or None.
             logger: where messages go.
             work_load_list: share of the batch of each device, relative to each other.
             monitor: a ``Monitor`` to look at the batches with.

@@ -51,7 +51,7 @@ def adamw_functions(
             beta2: decay of ``var``.
             epsilon: added to the root of ``var``, against division by 0.
             wd: decay.
-            clip_gradient: greatest size of a gradient's element, none if below 0.
+            clip_gradient: largest absolute value of a gradient's elements; no limit if negative.
             out: an array for the new weight, usually ``weight``.
             name: of the node, for symbols.
             kwargs: further attributes of the operator.
@@ -94,7 +94,7 @@ def adamw_functions(
             beta2: decay of ``var``.
             epsilon: added to the root of ``var``, against division by 0.
             wd: decay.
-            clip_gradient: greatest size of a gradient's element, none if below 0.
+            clip_gradient: largest absolute value of a gradient's elements; no limit if negative.
             out: an array for the new weight, usually ``weight``.
             name: of the node, for symbols.
             kwargs: further attributes of the operator.

@@ -347,7 +347,7 @@ def histogram(a: NDArray, bins: Any = 10, range: Any = None) -> Any:
     Args:
         a: any shape.
         bins: their number, or an array of edges.
-        range: least and greatest edge; those of the elements by default, and then NumPy counts, and both
+        range: smallest and largest edge; those of the elements by default, and then NumPy counts, and both
             results are float32.
     """
     if isinstance(bins, NDArray):

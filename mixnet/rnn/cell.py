@@ -13,7 +13,7 @@ from mixnet.symbol.symbol import Symbol, Variable
 
 
 class RNNParams:
-    """Variables of cells by name, made when they are first asked for.
+    """Variables of cells by name, made when they are first requested.
 
     Args:
         prefix: text before the names.

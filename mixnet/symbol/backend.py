@@ -244,7 +244,7 @@ def register_backend(name: str, backend: Backend) -> None:
         name: the name that ``optimize_for(backend=name)`` takes.
 
     Raises:
-        AttributeTypeError: it is no ``Backend``.
+        AttributeTypeError: it is not a ``Backend``.
     """
     if not isinstance(backend, Backend):
         raise AttributeTypeError(

@@ -105,7 +105,7 @@ def histogram(a: Symbol, bins: Any = 10, range: Any = None, **kwargs: object) ->
     Args:
         a: any shape.
         bins: their number, with ``range``, or a symbol of edges.
-        range: least and greatest edge.
+        range: smallest and largest edge.
         kwargs: ``name`` of the symbol; attributes of its node, named as ``__name__``.
 
     Raises:

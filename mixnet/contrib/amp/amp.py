@@ -76,7 +76,7 @@ def list_fp32_ops(target_dtype: DTypeLike) -> list[str]:
 
 
 def list_lp16_fp32_ops(target_dtype: DTypeLike) -> list[str]:
-    """Names of operators that compute in the precision that comes.
+    """Names of operators that compute in the precision of their inputs.
 
     Args:
         target_dtype: ``'float16'`` or ``'bfloat16'``.
@@ -188,7 +188,7 @@ def init_trainer(optimizer_or_trainer: object) -> None:
 
     Raises:
         CheckError: ``init`` was not called.
-        TypeError: it is no Trainer.
+        TypeError: it is not a Trainer.
     """
     if not _amp_initialized:
         raise CheckError("AMP not initialized, did you forget to call amp.init()?")
@@ -244,7 +244,7 @@ def unscale(optimizer_or_trainer: object) -> None:
         optimizer_or_trainer: a ``gluon.Trainer``.
 
     Raises:
-        TypeError: it is no Trainer.
+        TypeError: it is not a Trainer.
     """
     trainer = _as_trainer(optimizer_or_trainer)
     scaler = trainer._amp_loss_scaler
@@ -441,7 +441,7 @@ def convert_hybrid_block(
         cast_optional_params: parameters that are only read in half precision are stored in it.
 
     Raises:
-        CheckError: it is no HybridBlock.
+        CheckError: it is not a HybridBlock.
         RuntimeError: it was not hybridized and called.
     """
     if not isinstance(block, HybridBlock):
@@ -495,7 +495,7 @@ def convert_bucketing_module(
         cast_optional_params: parameters that are only read in half precision are stored in it.
 
     Raises:
-        CheckError: it is no BucketingModule, or has no buckets.
+        CheckError: it is not a BucketingModule, or has no buckets.
     """
     if not isinstance(bucketing_mod, BucketingModule):
         raise CheckError(

@@ -89,7 +89,7 @@ def get_model_file(name: str, root: str = FOLDER) -> str:
 
     Raises:
         ValueError: there are no pretrained parameters with that name, or the download is a different file.
-        ConnectionError: it cannot be downloaded; says where to put it manually.
+        ConnectionError: it cannot be downloaded; the message says where to put it manually.
     """
     file = f"{name}-{short_hash(name)}"
     path = Path(root).expanduser() / f"{file}.params"

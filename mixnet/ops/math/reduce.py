@@ -237,7 +237,7 @@ def _sorted_order(data: jax.Array, axis: int, is_ascend: bool) -> Any:
 
 @op("sort", booleans=False, method=True, output_names=("output0",), aliases=["_npi_sort"])
 def sort(data, *, axis: Axis | None = -1, is_ascend: bool = True):
-    """The elements in order along ``axis``, of the flattened array if that is None; NaN come last.
+    """The elements in order along ``axis``, of the flattened array if that is None; NaN comes last.
 
     Source: MXNet operator ``sort``.
     """
