@@ -153,7 +153,7 @@ class NotDefinedError(MXNetError, NotImplementedError, mxnet_name="NotImplemente
 
 
 class UnknownAttributeError(MXNetError, AttributeError, mxnet_name="AttributeError"):
-    """A module or an object does not have what was asked for."""
+    """A module or an object does not have the requested attribute."""
 
 
 class ObjectKindError(AttributeTypeError, UnknownAttributeError, mxnet_name="AttributeError"):
@@ -170,7 +170,7 @@ class MissingFileError(MXNetError, FileNotFoundError, ValueError, mxnet_name="MX
     It is a ``ValueError`` as well, which MXNet's ``load_parameters`` raises.
 
     Args:
-        path: what was asked for.
+        path: the path that was requested.
         reason: what is missing.
     """
 
@@ -366,7 +366,7 @@ class NotImplementedForSymbol(_MethodError):
 
 
 class TraceError(NotImplementedForSymbol, mxnet_name="NotImplementedForSymbol"):
-    """A value was asked for while a graph is being traced, where MXNet has a symbol."""
+    """A value was requested while a graph is being traced, where MXNet has a symbol."""
 
     def __init__(self, message: str):
         MXNetError.__init__(self, message)
@@ -406,7 +406,7 @@ def py_str(x: bytes | str) -> str:
 
 
 def data_dir_default() -> str:
-    """``~/.mxnet``, where MXNet keeps downloads."""
+    """``~/.mxnet``, where MXNet stores downloads."""
     return os.path.join(os.path.expanduser("~"), ".mxnet")
 
 

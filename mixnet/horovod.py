@@ -42,7 +42,7 @@ def init() -> None:
     With ``HOROVOD_TIMELINE`` set to the name of a file, start a timeline.
 
     Raises:
-        JobError: the others do not come.
+        JobError: the other processes do not join.
     """
     if not _joined:
         _joined.append(_world(may_be_alone=True))
@@ -52,7 +52,7 @@ def init() -> None:
 
 
 def shutdown() -> None:
-    """Kept for programs: the job is left when the process ends."""
+    """Accepted for compatibility: the job is left when the process ends."""
 
 
 def start_timeline(file_path: str, mark_cycles: bool = False) -> None:
@@ -172,7 +172,7 @@ def allreduce(
     Args:
         tensor: of the same shape and dtype in all processes.
         average: divide the sum by ``size()``.
-        name: kept for programs: exchanges are matched by their order.
+        name: accepted for compatibility: exchanges are matched by their order.
         priority: of the task.
         prescale_factor: multiplies what this process gives.
         postscale_factor: multiplies the result.
@@ -188,7 +188,15 @@ def allreduce_(
     prescale_factor: float = 1.0,
     postscale_factor: float = 1.0,
 ) -> NDArray:
-    """``allreduce`` that writes to ``tensor``, and returns it."""
+    """``allreduce`` that writes to ``tensor``, and returns it.
+
+    Args:
+        average: as for :func:`allreduce`, also for the others.
+        name: has no effect.
+        priority: of the task.
+        prescale_factor: multiplies what this process gives.
+        postscale_factor: multiplies the result.
+    """
     grouped_allreduce_([tensor], average, name, priority, prescale_factor, postscale_factor)
     return tensor
 
@@ -201,7 +209,16 @@ def grouped_allreduce(
     prescale_factor: float = 1.0,
     postscale_factor: float = 1.0,
 ) -> list[NDArray]:
-    """``allreduce`` of several arrays, which travel together."""
+    """``allreduce`` of several arrays, which travel together.
+
+    Args:
+        tensors: arrays, of the same shapes and dtypes in all processes.
+        average: as for :func:`allreduce`, also for the others.
+        name: has no effect.
+        priority: of the task.
+        prescale_factor: multiplies what this process gives.
+        postscale_factor: multiplies the result.
+    """
     copies = [each.copy() for each in tensors]
     return grouped_allreduce_(copies, average, name, priority, prescale_factor, postscale_factor)
 
@@ -214,7 +231,15 @@ def grouped_allreduce_(
     prescale_factor: float = 1.0,
     postscale_factor: float = 1.0,
 ) -> list[NDArray]:
-    """``grouped_allreduce`` that writes to ``tensors``, and returns them."""
+    """``grouped_allreduce`` that writes to ``tensors``, and returns them.
+
+    Args:
+        average: as for :func:`allreduce`, also for the others.
+        name: has no effect.
+        priority: of the task.
+        prescale_factor: multiplies what this process gives.
+        postscale_factor: multiplies the result.
+    """
     with RecordingScope(False, None):
         if prescale_factor != 1:
             for each in tensors:
@@ -231,20 +256,38 @@ def grouped_allreduce_(
 def broadcast(
     tensor: NDArray, root_rank: int, name: str | None = None, priority: int = 0
 ) -> NDArray:
-    """What the process ``root_rank`` has, as a new array."""
+    """What the process ``root_rank`` has, as a new array.
+
+    Args:
+        tensor: of the same shape and dtype in all processes.
+        name: has no effect.
+        priority: of the task.
+    """
     return broadcast_(tensor.copy(), root_rank, name, priority)
 
 
 def broadcast_(
     tensor: NDArray, root_rank: int, name: str | None = None, priority: int = 0
 ) -> NDArray:
-    """``broadcast`` that writes to ``tensor``, and returns it."""
+    """``broadcast`` that writes to ``tensor``, and returns it.
+
+    Args:
+        root_rank: the process whose content is sent.
+        name: has no effect.
+        priority: of the task.
+    """
     _share([tensor], root_rank, priority)
     return tensor
 
 
 def allgather(tensor: NDArray, name: str | None = None, priority: int = 0) -> NDArray:
-    """The arrays of all processes, joined along their first axis, which may differ. Waits for them."""
+    """The arrays of all processes, joined along their first axis, which may differ. Waits for them.
+
+    Args:
+        tensor: of the same dtype in all processes, and of the same shape but for the first axis.
+        name: has no effect.
+        priority: has no effect.
+    """
     here, data = _here(), tensor.asnumpy()
     counts = here.gather(np.array([len(data)], np.int64))[:, 0]
     padded = np.zeros((int(counts.max()), *data.shape[1:]), data.dtype)
@@ -264,7 +307,7 @@ def alltoall(
     Args:
         tensor: of the same shape after the first axis in all processes.
         splits: lengths of the parts, one for each process; by default equal ones.
-        name: kept for programs.
+        name: accepted for compatibility.
         priority: of the task.
 
     Raises:
@@ -372,14 +415,15 @@ def broadcast_parameters(params: object, root_rank: int = 0, prefix: str | None 
         params: a dict of arrays, or ``net.collect_params()``; initialized parameters whose shapes are
             not known yet are shared when they are.
         root_rank: the one.
-        prefix: kept for programs.
+        prefix: accepted for compatibility.
 
     Raises:
         ValueError: they are neither.
     """
     if not isinstance(params, (Mapping, ParameterDict)):
         raise AttributeValueError(
-            f"invalid params of type: {type(params)}; give net.collect_params()."
+            f"broadcast_parameters takes a dict of arrays or net.collect_params(), not "
+            f"{type(params).__name__}."
         )
     arrays: list[NDArray] = []
     for _, each in sorted(params.items()):
@@ -408,12 +452,21 @@ class NoCompression:
 
     @staticmethod
     def compress(tensor: NDArray) -> tuple[NDArray, Any]:
-        """What travels, and what ``decompress`` needs to know."""
+        """What travels, and what ``decompress`` needs to know.
+
+        Args:
+            tensor: the gradient.
+        """
         return tensor, None
 
     @staticmethod
     def decompress(tensor: NDArray, ctx: Any) -> NDArray:
-        """The gradient."""
+        """The gradient.
+
+        Args:
+            tensor: the sum.
+            ctx: the second result of ``compress``.
+        """
         return tensor
 
 
@@ -422,12 +475,21 @@ class HalfCompression(NoCompression):
 
     @staticmethod
     def compress(tensor: NDArray) -> tuple[NDArray, Any]:
-        """A copy in float16, and the dtype of the gradient."""
+        """A copy in float16, and the dtype of the gradient.
+
+        Args:
+            tensor: the gradient.
+        """
         return tensor.astype("float16"), tensor.dtype
 
     @staticmethod
     def decompress(tensor: NDArray, ctx: Any) -> NDArray:
-        """The sum in the dtype of the gradient."""
+        """The sum in the dtype of the gradient.
+
+        Args:
+            tensor: the sum.
+            ctx: the second result of ``compress``.
+        """
         return tensor.astype(ctx)
 
 
@@ -447,8 +509,8 @@ class DistributedTrainer(Trainer):
         optimizer_params: likewise.
         compression: ``Compression.fp16`` halves what is sent.
         gradient_predivide_factor: divides gradients before the sum, which is multiplied by it.
-        prefix: kept for programs: exchanges are matched by their order.
-        num_groups: kept for programs: small gradients always travel together.
+        prefix: accepted for compatibility: exchanges are matched by their order.
+        num_groups: accepted for compatibility: small gradients always travel together.
     """
 
     def __init__(
@@ -522,7 +584,7 @@ def DistributedOptimizer(
     Args:
         optimizer: the one.
         gradient_predivide_factor: divides gradients before the sum, which is multiplied by it.
-        num_groups: kept for programs: small gradients always travel together.
+        num_groups: accepted for compatibility: small gradients always travel together.
     """
     distributed = copy.copy(optimizer)
     distributed.__class__ = type(

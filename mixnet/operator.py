@@ -50,7 +50,15 @@ class CustomOp:
         out_data: Sequence[NDArray],
         aux: Sequence[NDArray],
     ) -> None:
-        """Compute the outputs and ``assign`` them to ``out_data``."""
+        """Compute the outputs and ``assign`` them to ``out_data``.
+
+        Args:
+            is_train: whether in training.
+            req: ``'write'`` for each output, as :meth:`assign` takes it.
+            in_data: the inputs.
+            out_data: arrays for the outputs.
+            aux: the states, which may be changed.
+        """
         raise NotDefinedError(f"{type(self).__name__} does not define forward.")
 
     def backward(
@@ -62,7 +70,16 @@ class CustomOp:
         in_grad: Sequence[NDArray],
         aux: Sequence[NDArray],
     ) -> None:
-        """Compute the gradients and ``assign`` them to ``in_grad``."""
+        """Compute the gradients and ``assign`` them to ``in_grad``.
+
+        Args:
+            req: ``'write'`` for each gradient, as :meth:`assign` takes it.
+            out_grad: gradients of the outputs.
+            in_data: the inputs.
+            out_data: the outputs.
+            in_grad: arrays for the gradients of the inputs.
+            aux: the states; changes are lost.
+        """
         raise NotDefinedError(f"{type(self).__name__} does not define backward.")
 
     def assign(self, dst: NDArray, req: str, src: object) -> None:
@@ -96,11 +113,19 @@ class CustomOpProp:
         return []
 
     def infer_shape(self, in_shape: list[Any]) -> tuple[Any, ...]:
-        """Shapes of inputs, outputs and states; by default outputs are as the first input."""
+        """Shapes of inputs, outputs and states; by default outputs are as the first input.
+
+        Args:
+            in_shape: shapes of the inputs.
+        """
         return in_shape, (in_shape[0],) * len(self.list_outputs()), ()
 
     def infer_type(self, in_type: list[Any]) -> tuple[Any, ...]:
-        """Dtypes of inputs, outputs and states; by default all are as the first input."""
+        """Dtypes of inputs, outputs and states; by default all are as the first input.
+
+        Args:
+            in_type: dtypes of the inputs.
+        """
         return (
             in_type,
             [in_type[0]] * len(self.list_outputs()),
@@ -108,7 +133,11 @@ class CustomOpProp:
         )
 
     def infer_storage_type(self, in_stype: list[str]) -> tuple[list[str], list[str], list[str]]:
-        """Storage types of inputs, outputs and states: all dense."""
+        """Storage types of inputs, outputs and states: all dense.
+
+        Args:
+            in_stype: storage types of the inputs.
+        """
         return (
             in_stype,
             ["default"] * len(self.list_outputs()),
@@ -123,20 +152,40 @@ class CustomOpProp:
         igrad_stype: list[str],
         aux_stype: list[str],
     ) -> tuple[list[str], ...]:
-        """Storage types in backward: the gradients are dense."""
+        """Storage types in backward: the gradients are dense.
+
+        Args:
+            ograd_stype: storage types of the outputs' gradients.
+            in_stype: storage types of the inputs.
+            out_stype: storage types of the outputs.
+            igrad_stype: storage types of the inputs' gradients.
+            aux_stype: storage types of the states.
+        """
         gradients = ["default"] * len(igrad_stype)
         return ograd_stype, in_stype, out_stype, gradients, aux_stype
 
     def declare_backward_dependency(
         self, out_grad: list[int], in_data: list[int], out_data: list[int]
     ) -> list[int]:
-        """What backward reads: gradients of outputs if ``need_top_grad``, inputs, outputs."""
+        """What backward reads: gradients of outputs if ``need_top_grad``, inputs, outputs.
+
+        Args:
+            out_grad: numbers of the outputs' gradients.
+            in_data: numbers of the inputs.
+            out_data: numbers of the outputs.
+        """
         return [*(out_grad if self.need_top_grad_ else []), *in_data, *out_data]
 
     def create_operator(
         self, ctx: Context | str | None, in_shapes: object, in_dtypes: object
     ) -> CustomOp:
-        """The operator for inputs of these shapes and dtypes."""
+        """The operator for inputs of these shapes and dtypes.
+
+        Args:
+            ctx: the device.
+            in_shapes: shapes of the inputs.
+            in_dtypes: dtypes of the inputs.
+        """
         return CustomOp()
 
 
@@ -406,6 +455,9 @@ def get_all_registered_operators() -> list[str]:
 
 def get_operator_arguments(op_name: str) -> OperatorArguments:
     """The arguments of an operator: arrays, then attributes.
+
+    Args:
+        op_name: name of the operator.
 
     Raises:
         MXNetError: there is no such operator.

@@ -116,7 +116,7 @@ class Function:
         self.saved_tensors: tuple[Any, ...] = ()
 
     def save_for_backward(self, *arrays: object) -> None:
-        """Keep arrays for ``backward``, as ``self.saved_tensors``."""
+        """Store arrays for ``backward``, as ``self.saved_tensors``."""
         self.saved_tensors = arrays
 
     def __call__(self, *inputs: Any) -> Any:
@@ -160,5 +160,9 @@ class Function:
         raise NotDefinedError(f"{type(self).__name__} does not define forward(self, *inputs).")
 
     def backward(self, *head_gradients: object) -> Any:
-        """Gradients of the inputs from those of the outputs."""
+        """Gradients of the inputs from those of the outputs.
+
+        Args:
+            head_gradients: an array for each output.
+        """
         raise NotDefinedError(f"{type(self).__name__} does not define backward(self, *gradients).")

@@ -196,6 +196,8 @@ def grad(
         head_grads: gradients of the heads, None is ones.
         retain_graph: keep the tape; by default as ``create_graph``.
         create_graph: record the gradients too, so that they have gradients.
+        train_mode: accepted for compatibility: gradients follow the mode in which forward was
+            recorded.
 
     Returns:
         A list, for a single variable too.

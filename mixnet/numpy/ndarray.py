@@ -554,7 +554,7 @@ def _install(cls: Any) -> None:
         product = matmul(self, other)
         if product.shape != self.shape:
             raise ShapeError(
-                f"a @= b: the product has shape {product.shape}, a has {self.shape}; write a = a @ b."
+                f"a @= b: the product has shape {product.shape}, but a has {self.shape}; write a = a @ b."
             )
         self._store(product._read())
         return self

@@ -117,7 +117,7 @@ def uniform(
     """Uniform numbers in [low, high), float32 by default.
 
     Args:
-        low: the least number: a number or an array.
+        low: lower bound, a number or an array.
         high: the end, which is not included.
         size: shape of the result; by default that of the parameters, broadcast.
         dtype: float type of the result; float32 by default.
@@ -407,7 +407,7 @@ def randint(
     """Whole numbers in [low, high), or in [0, low); int64 by default.
 
     Args:
-        low: the least number; the end, if ``high`` is None.
+        low: the smallest number; the end, if ``high`` is None.
         high: the end, which is not included.
         size: shape of the result; one number by default.
         dtype: int64 by default.

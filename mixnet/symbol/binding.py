@@ -51,6 +51,7 @@ def bind(
         aux_states: arrays of the auxiliary states, a list or a dict.
         group2ctx: device of each group of nodes (``mx.AttrScope(ctx_group=...)``): the graph is cut
             into parts that run there, with copies in between.
+        shared_exec: has no effect: buffers are reused without it.
 
     Raises:
         MXNetError: an array is missing, or a group has no device.
@@ -168,7 +169,12 @@ def simple_bind(
 
 
 def evaluate(self: Symbol, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:
-    """Outputs for arrays given by name."""
+    """Outputs for arrays given by name.
+
+    Args:
+        ctx: device; the current context by default.
+        kwargs: an array for each argument.
+    """
     return bind(self, ctx, kwargs, grad_req="null").forward()
 
 

@@ -80,7 +80,7 @@ def measure(
     for batch in chain(batches(data)):
         if len(batch) < len(names):
             raise AttributeValueError(
-                f"calib_data: a batch has {len(batch)} arrays, the network takes {', '.join(names)}."
+                f"calib_data: a batch has {len(batch)} arrays, but the network takes {', '.join(names)}."
             )
         inputs = {n: x.as_in_context(context) for n, x in zip(names, batch, strict=False)}
         for name in names:

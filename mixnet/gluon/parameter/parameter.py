@@ -353,6 +353,9 @@ class Parameter:
     def reset_ctx(self, ctx: Context | Sequence[Context] | None) -> None:
         """Move the value to other contexts.
 
+        Args:
+            ctx: a context or a list of them; the current one by default.
+
         Raises:
             ValueError: it is not initialized, not even deferred.
         """
@@ -448,6 +451,9 @@ class Parameter:
 
     def data(self, ctx: Context | None = None) -> NDArray:
         """The value on a context.
+
+        Args:
+            ctx: one of the parameter's contexts; by default its only one, or the current one.
 
         Raises:
             DeferredInitializationError: it waits for the first data.
@@ -552,6 +558,9 @@ class Parameter:
 
     def grad(self, ctx: Context | None = None) -> NDArray:
         """The gradient on a context.
+
+        Args:
+            ctx: one of the parameter's contexts; by default its only one, or the current one.
 
         Raises:
             StateError: it has none (``grad_req='null'``).
