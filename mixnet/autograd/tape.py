@@ -412,14 +412,15 @@ def _recorded(node: Node, values: tuple[Value, ...]) -> list[Value]:
 
     A gradient that writes states of its operation reads what their arrays hold now.
     """
-    op: Any = node.op
+    op = node.op
     arrays: list[StateArray] = []
-    if isinstance(op, KeptBackwardOp) and op.forward.states_in_backward:
+    forward = op.forward if isinstance(op, KeptBackwardOp) else None
+    if forward is not None and forward.states_in_backward:
         arrays = [each for each in node.inputs[-1].node.moves if isinstance(each, StateArray)]
-    if not arrays:
+    if forward is None or not arrays:
         return record_operation(op, node.statics, node.scalars, values)
     forward_statics, _, wrt = node.statics
-    states = list(op.forward.written_in_backward(forward_statics))
+    states = list(forward.written_in_backward(forward_statics))
     handles = {states.index(each.place): each.handle for each in arrays}
     changed = list(values)
     for number, handle in handles.items():  # the last of what forward has left are its states

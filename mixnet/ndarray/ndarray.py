@@ -114,9 +114,9 @@ class NDArray(Handle, Installed):
         if isinstance(handle, ctypes.c_void_p):
             handle = _by_handle.get(handle.value or 0, handle)
         if not isinstance(handle, NDArray) or handle._is_sparse:
-            what = "nothing" if handle is _NOT_GIVEN else f"{handle!r:.60}"
+            received = "nothing" if handle is _NOT_GIVEN else f"{handle!r:.60}"
             raise MXNetError(
-                f"NDArray(...) takes only the handle of a dense array, not {what}; use "
+                f"NDArray(...) takes only the handle of a dense array, not {received}; use "
                 f"mx.nd.array(source), mx.nd.zeros(shape), ..."
             )
         view = handle._view(0, handle.shape)

@@ -272,8 +272,8 @@ def chisquare(
         ctx: device; the current one by default, that of array parameters if there are any.
     """
     number = _in_range("_npi_gamma", "shape", df, "chisquare", "df")
-    degrees: Any = df if number is None else number
-    return gamma(degrees / 2, 2.0, size, dtype, ctx)
+    half = as_array(df) / 2 if number is None else number / 2
+    return gamma(half, 2.0, size, dtype, ctx)
 
 
 def _one(operator: str, name: str, text: str, function: str | None = None) -> Any:

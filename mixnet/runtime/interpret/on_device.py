@@ -106,6 +106,7 @@ class OnDevice:
             return calls[-1](*operands)
 
         results = self._run([partial(call, i) for i in range(len(self.parts))], scalars, arrays)
+        # Only now: after an interrupt, the next run begins anew with the programs that there are.
         self._calls = calls
         return results
 
@@ -119,7 +120,7 @@ class OnDevice:
                 numbers = self._numbers_of(number, scalars)
             results = call(numbers, *[values[i] for i in part.inputs])
             values.update(zip(part.outputs, results, strict=True))
-            for i in part.last_read:
+            for i in part.last_read:  # the device frees them when the programs that read them have run
                 del values[i]
         return [values[head] for head in self._heads]
 
@@ -177,11 +178,11 @@ def _starts(steps: Sequence[Step]) -> Iterator[int]:
 
 
 def _part(steps: Sequence[Step], end: int, last: dict[int, int]) -> Part:
-    made = [each for step in steps for each in step.outputs]
+    results = [each for step in steps for each in step.outputs]
     inputs: dict[int, Known] = {}
     for step in steps:
         for value, known in zip(step.inputs, step.applied.inputs, strict=True):
-            if value not in made:
+            if value not in results:
                 inputs.setdefault(value, known)
     number = {value: i for i, value in enumerate(inputs)}
     operations = []
@@ -189,7 +190,7 @@ def _part(steps: Sequence[Step], end: int, last: dict[int, int]) -> Part:
         operations.append((step.applied, tuple([number[value] for value in step.inputs])))
         for value in step.outputs:
             number[value] = len(number)
-    outputs = tuple([value for value in made if last[value] >= end])
+    outputs = tuple([value for value in results if last[value] >= end])
     return Part(
         Structure(
             tuple(operations), tuple(inputs.values()), tuple([number[each] for each in outputs])
