@@ -145,7 +145,7 @@ class OnDevice:
             for each in sorted(structures, key=lambda each: -len(each.operations)):
                 futures[each] = pool.submit(_program, each, self._context)
         finally:
-            pool.shutdown(wait=False)
+            pool.shutdown(wait=False)  # what was submitted is compiled
         return [futures[part.structure] for part in self.parts]
 
 
@@ -184,6 +184,7 @@ def _part(steps: Sequence[Step], end: int, last: dict[int, int]) -> Part:
         for value, known in zip(step.inputs, step.applied.inputs, strict=True):
             if value not in results:
                 inputs.setdefault(value, known)
+    # Numbered anew from the first input, so that parts of different places of a network are equal.
     number = {value: i for i, value in enumerate(inputs)}
     operations = []
     for step in steps:
@@ -204,6 +205,7 @@ def _part(steps: Sequence[Step], end: int, last: dict[int, int]) -> Part:
 
 def _program(structure: Structure, context: Context) -> Callable[..., Any]:
     key = structure, context
+    # No lock: if two segments need the same part at once, each compiles it, and either will do.
     program = _programs.get(key)
     if program is None:
         program = _programs[key] = _compiled(structure, context)
