@@ -18,13 +18,12 @@ from mixnet.ops.tracing.traced import Known
 from mixnet.passes.infer_shape import evaluate
 from mixnet.passes.inline import ADVANCE
 from mixnet.runtime.devices.to_device import to_device
-from mixnet.runtime.interpret import on_numpy
+from mixnet.runtime.interpret import on_numpy, patience
 from mixnet.runtime.interpret.on_numpy.work import (
     Cost,
     away_from_device,
     total,
 )
-from mixnet.runtime.interpret.patience import WHOLE_SECONDS
 from mixnet.runtime.interpret.runner import Applied, runner_of
 from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.value import Spec
@@ -86,9 +85,9 @@ class Interpreter:
         self.heads = heads
         self._specs = [Spec.of(*writer.specs[head], context) for head in heads]
         self.steps, costs, python = writer.steps(heads, context)
-        self.cost = total([*costs, Cost(0, 0, WHOLE_SECONDS)])
+        self.cost = total([*costs, Cost(0, 0, patience.WHOLE_SECONDS)])
         self.is_python = python == len(self.steps) > 0
-        self._copies = context.device.platform != "cpu"
+        self._copies = patience.is_away(context)
         if self._copies:
             moved = [*leaves, *self._specs]
             self.cost = away_from_device(

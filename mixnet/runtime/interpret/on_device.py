@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import numpy as np
@@ -68,7 +68,9 @@ class Part(NamedTuple):
     last_read: tuple[int, ...]
 
 
-_programs: dict[tuple[Structure, Context], Callable[..., Any]] = {}
+_programs: dict[tuple[Structure, Context], Future[Callable[..., Any]]] = {}
+_pool: ThreadPoolExecutor | None = None
+Result = TypeVar("Result")
 
 
 class OnDevice:
@@ -98,7 +100,7 @@ class OnDevice:
         count("run_in_parts", len(self.parts))
         if self._calls:
             return self._run(self._calls, scalars, arrays)
-        programs = self._compiling()
+        programs = self.compile()
         calls: list[Callable[..., Any]] = []
 
         def call(number: int, *operands: Any) -> Any:
@@ -120,7 +122,9 @@ class OnDevice:
                 numbers = self._numbers_of(number, scalars)
             results = call(numbers, *[values[i] for i in part.inputs])
             values.update(zip(part.outputs, results, strict=True))
-            for i in part.last_read:  # the device frees them when the programs that read them have run
+            for (
+                i
+            ) in part.last_read:  # the device frees them when the programs that read them have run
                 del values[i]
         return [values[head] for head in self._heads]
 
@@ -133,19 +137,15 @@ class OnDevice:
             numbers = self._numbers[number] = jax.device_put(numbers, self._context.device)
         return numbers
 
-    def _compiling(self) -> list[Future[Callable[..., Any]]]:
+    def compile(self) -> list[Future[Callable[..., Any]]]:
         """Programs of the parts; several threads compile those that are missing, the largest first."""
         if len(_programs) >= _MOST_PROGRAMS:
             _programs.clear()
-        futures: dict[Structure, Future[Callable[..., Any]]] = {}
-        threads = min(MOST_THREADS, os.cpu_count() or 1)
-        pool = ThreadPoolExecutor(threads, thread_name_prefix="mixnet compiling")
         structures = dict.fromkeys([part.structure for part in self.parts])
-        try:
-            for each in sorted(structures, key=lambda each: -len(each.operations)):
-                futures[each] = pool.submit(_program, each, self._context)
-        finally:
-            pool.shutdown(wait=False)  # what was submitted is compiled
+        futures = {
+            each: _future(each, self._context)
+            for each in sorted(structures, key=lambda each: -len(each.operations))
+        }
         return [futures[part.structure] for part in self.parts]
 
 
@@ -203,13 +203,23 @@ def _part(steps: Sequence[Step], end: int, last: dict[int, int]) -> Part:
     )
 
 
-def _program(structure: Structure, context: Context) -> Callable[..., Any]:
+def _future(structure: Structure, context: Context) -> Future[Callable[..., Any]]:
     key = structure, context
-    # No lock: if two segments need the same part at once, each compiles it, and either will do.
-    program = _programs.get(key)
-    if program is None:
-        program = _programs[key] = _compiled(structure, context)
-    return program
+    future = _programs.get(key)
+    # What failed is tried again: memory may be free by then.
+    if future is None or (future.done() and future.exception() is not None):
+        # No lock: if two segments need the same part at once, each has it compiled, and either will do.
+        future = _programs[key] = submit(partial(_compiled, structure, context))
+    return future
+
+
+def submit(job: Callable[[], Result]) -> Future[Result]:
+    """Run a job on one of the threads that compile."""
+    global _pool
+    if _pool is None:
+        threads = min(MOST_THREADS, os.cpu_count() or 1)
+        _pool = ThreadPoolExecutor(threads, thread_name_prefix="mixnet compiling")
+    return _pool.submit(job)
 
 
 def _compiled(structure: Structure, context: Context) -> Callable[..., Any]:
@@ -237,4 +247,12 @@ def clear() -> None:
     _programs.clear()
 
 
+def _start_anew() -> None:
+    """Reset the state in a forked process, which has none of the threads."""
+    global _pool
+    _pool = None
+    clear()
+
+
 forgetters.append(clear)
+os.register_at_fork(after_in_child=_start_anew)

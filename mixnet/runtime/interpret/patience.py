@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from mixnet import config
+from mixnet.context import Context
 from mixnet.runtime.interpret.on_numpy.work import Cost
 
 WHOLE_SECONDS = 0.05
@@ -19,7 +20,7 @@ WHOLE_SECONDS = 0.05
 MOST_WORK = 1.0
 """Estimated seconds of a run from which a program is compiled before it, if that saves time in this run."""
 
-MOST_WORK_AWAY = 0.3
+MOST_WORK_AWAY = 0.1
 """Estimated seconds on the host from which a program of a GPU runs there from the start
 (:mod:`mixnet.runtime.interpret.on_device`).
 """
@@ -35,6 +36,11 @@ that, and what it does meanwhile takes many times as long as on the GPU.
 _LEAST_WORK = 1e-5  # seconds of a run, however little it does
 
 _on: bool = config.get("MIXNET_INTERPRET")
+
+
+def is_away(context: Context) -> bool:
+    """Whether programs of this device leave the host's processors free: a GPU's."""
+    return str(context.device.platform) != "cpu"
 
 
 def interpreted_runs(cost: Cost) -> int:

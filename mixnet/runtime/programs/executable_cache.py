@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any
 
@@ -32,7 +32,7 @@ from mixnet.runtime.compile.options import (
 from mixnet.runtime.devices.host_memory import keep_freed_memory, return_freed_memory
 from mixnet.runtime.interpret import patience, runner
 from mixnet.runtime.interpret.interpreter import Interpreter
-from mixnet.runtime.interpret.on_device import OnDevice
+from mixnet.runtime.interpret.on_device import OnDevice, submit
 from mixnet.runtime.programs import first_sight, prepared
 from mixnet.runtime.programs.decision import Decision, decided
 from mixnet.runtime.value.counters import count
@@ -80,6 +80,7 @@ Compiled = tuple[Callable[..., Any], int, Change | None]
 disk_cache.use()
 _programs: dict[Any, Program] = {}
 _preparations: dict[Any, prepared.Preparation] = {}  # first parts of programs that were cut in two
+_prepared: set[Any] = set()  # segments whose parts are, or will be, compiled before they run
 
 
 def executable(key: Any, segment: Any) -> Callable[..., Any]:
@@ -112,7 +113,7 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
             interpreter = Interpreter(operations, slots, specs, context)
         if not (patience.interprets() or interpreter.is_python):
             interpreter = None
-    first = _first(key, interpreter)
+    first = _first(len(operations), interpreter)
     if first.way == "interpreted":
         program = Program(interpreter, first.runs, _compile_behind if first.runs else None, first)
     elif first.because == "away":
@@ -132,10 +133,42 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     return program.call
 
 
-def _first(key: tuple[Any, ...], interpreter: Interpreter | None) -> Decision:
+def prepare(
+    operations: Sequence[tuple[Any, ...]],
+    slots: tuple[int, ...],
+    specs: Sequence[Spec],
+    context: Context,
+) -> None:
+    """Begin to compile a segment of a GPU whose inputs are still to be computed, if it will run in parts.
+
+    A network whose layers are segments of their own would otherwise compile one after the other.
+
+    Args:
+        operations: of the segment.
+        slots: its outputs that are alive.
+        specs: of its inputs.
+        context: where it will run.
+    """
+    key = operations, slots, context
+    if key in _prepared or not patience.interprets():
+        return
+    if len(_prepared) >= MOST_PROGRAMS:
+        _prepared.clear()
+    _prepared.add(key)
+
+    def begin() -> None:
+        with suppress(Exception):  # raised where the segment runs
+            interpreter = Interpreter(operations, slots, specs, context)
+            if _first(len(operations), interpreter).way == "in parts":
+                OnDevice(interpreter, context).compile()
+
+    submit(begin)
+
+
+def _first(operations: int, interpreter: Interpreter | None) -> Decision:
     """How a program that was never seen begins, and why."""
     if interpreter is None:
-        return Decision("compiled", "setting", len(key[0]))
+        return Decision("compiled", "setting", operations)
     if interpreter.is_python:
         return Decision("interpreted", "python", len(interpreter))
     cost = interpreter.cost
@@ -183,7 +216,7 @@ def _compile_behind(program: Program, key: tuple[Any, ...], segment: Any) -> Non
     assert before is not None
     if not patience.interprets():
         _compile_whole(program, key, segment)
-        program.decision = decided(segment.source, _first(key, None))
+        program.decision = decided(segment.source, _first(len(key[0]), None))
         return
     assert isinstance(program.call, Interpreter | OnDevice)
     cost = program.call.cost
@@ -396,6 +429,7 @@ def forget_older_half() -> None:
     for key in list(_programs.copy())[: len(_programs) // 2]:
         _programs.pop(key, None)
     _preparations.clear()
+    _prepared.clear()
     first_sight.clear()
     runner.clear()
 
@@ -421,4 +455,5 @@ def clear() -> None:
     joint_programs.known.clear()
     _programs.clear()
     _preparations.clear()
+    _prepared.clear()
     first_sight.clear()

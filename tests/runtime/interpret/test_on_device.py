@@ -15,6 +15,7 @@ from mixnet.runtime.compile import options
 from mixnet.runtime.interpret import interpreter, on_device, patience
 from mixnet.runtime.interpret.on_numpy.work import Cost
 from mixnet.runtime.programs import decision, executable_cache
+from mixnet.runtime.record import record, segment
 from tests import waiting
 
 
@@ -203,3 +204,35 @@ def test_convolutions_alone_are_compiled_untimed(monkeypatch: pytest.MonkeyPatch
     assert options.part_options("cpu", {"dot_general", "add"}) == quick
     assert options.part_options("cpu", {"conv_general_dilated", "add"}) == untimed
     assert options.part_options("cpu", {"conv_general_dilated", "scatter-add"}) == quick
+
+
+def test_segments_that_wait_are_compiled_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr(patience, "MOST_WORK_AWAY", 0)
+    monkeypatch.setattr(patience, "is_away", lambda context: True)
+    monkeypatch.setattr(segment, "is_away", lambda context: True)
+    x = nd.array([[0.5, 1.5], [1.0, 2.0]])
+    x.wait_to_read()
+    begun, go_on = threading.Event(), threading.Event()
+    compiled: list[str] = []
+    real = on_device._compiled
+
+    def noted(structure: on_device.Structure, *rest: Any) -> Any:
+        name = structure.operations[0][0].op.name
+        if name == "cos":
+            begun.set()
+            assert go_on.wait(60)
+        compiled.append(name)
+        return real(structure, *rest)
+
+    monkeypatch.setattr(on_device, "_compiled", noted)
+    first = nd.cos(x)
+    record.open_segment(x.context).finish("test", wait=False)
+    assert begun.wait(60)  # it runs, and cannot go on
+    second = nd.dot(first, x)
+    record.open_segment(x.context).finish("test", wait=False)
+    waiting.until(lambda: compiled == ["dot"])
+    go_on.set()
+    expected = np.cos([[0.5, 1.5], [1.0, 2.0]]) @ np.array([[0.5, 1.5], [1.0, 2.0]])
+    np.testing.assert_allclose(second.asnumpy(), expected, rtol=1e-5)
+    assert sorted(compiled) == ["cos", "dot"]
