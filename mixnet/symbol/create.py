@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeValueError
-from mixnet.dtype import as_dtype
+from mixnet.dtype import dtype_name
 from mixnet.symbol.operators import apply
 from mixnet.symbol.symbol import Symbol
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 def zeros(shape: int | Sequence[int], dtype: DTypeLike = None, **kwargs: object) -> Symbol:
     """A symbol of zeros."""
-    return apply("_zeros", shape=shape, dtype=as_dtype(dtype).name, **kwargs)
+    return apply("_zeros", shape=shape, dtype=dtype_name(dtype), **kwargs)
 
 
 def ones(shape: int | Sequence[int], dtype: DTypeLike = None, **kwargs: object) -> Symbol:
     """A symbol of ones."""
-    return apply("_ones", shape=shape, dtype=as_dtype(dtype).name, **kwargs)
+    return apply("_ones", shape=shape, dtype=dtype_name(dtype), **kwargs)
 
 
 def full(
     shape: int | Sequence[int], val: float, dtype: DTypeLike = None, **kwargs: object
 ) -> Symbol:
     """A symbol of ``val`` everywhere."""
-    return apply("_full", shape=shape, value=float(val), dtype=as_dtype(dtype).name, **kwargs)
+    return apply("_full", shape=shape, value=float(val), dtype=dtype_name(dtype), **kwargs)
 
 
 def arange(
@@ -42,12 +42,12 @@ def arange(
 ) -> Symbol:
     """A symbol of numbers from ``start`` up to ``stop``."""
     attributes = {"start": start, "stop": stop, "step": step, "repeat": repeat, "name": name}
-    return apply("_arange", **attributes, infer_range=infer_range, dtype=as_dtype(dtype).name)
+    return apply("_arange", **attributes, infer_range=infer_range, dtype=dtype_name(dtype))
 
 
 def eye(N: int, M: int = 0, k: int = 0, dtype: DTypeLike = None, **kwargs: object) -> Symbol:
     """A symbol of a matrix with ones on diagonal ``k``; ``M`` columns, ``N`` if 0."""
-    return apply("_eye", N=N, M=M, k=k, dtype=as_dtype(dtype).name, **kwargs)
+    return apply("_eye", N=N, M=M, k=k, dtype=dtype_name(dtype), **kwargs)
 
 
 def linspace(
@@ -60,7 +60,7 @@ def linspace(
 ) -> Symbol:
     """A symbol of ``num`` evenly spaced numbers from ``start`` to ``stop``."""
     attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint, "name": name}
-    return apply("_linspace", **attributes, dtype=as_dtype(dtype).name)
+    return apply("_linspace", **attributes, dtype=dtype_name(dtype))
 
 
 def histogram(a: Symbol, bins: Any = 10, range: Any = None, **kwargs: object) -> Symbol:
