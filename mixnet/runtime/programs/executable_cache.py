@@ -29,6 +29,7 @@ from mixnet.runtime.compile.options import (
     joint_options,
     quick_options,
 )
+from mixnet.runtime.compile.program_key import ProgramKey
 from mixnet.runtime.devices.host_memory import keep_freed_memory, return_freed_memory
 from mixnet.runtime.interpret import patience, runner
 from mixnet.runtime.interpret.interpreter import Interpreter
@@ -67,17 +68,17 @@ class Program:
         self,
         call: Any,
         runs: int = 0,
-        change: Callable[[Program, Any, Any], None] | None = None,
+        change: Change | None = None,
         decision: Decision | None = None,
     ):
         self.call, self.runs, self.change, self.decision = call, runs, change, decision
 
 
-Change = Callable[[Program, Any, Any], None]
+Change = Callable[[Program, ProgramKey, Any], None]
 Compiled = tuple[Callable[..., Any], int, Change | None]
 
 disk_cache.use()
-_programs: dict[Any, Program] = {}
+_programs: dict[ProgramKey, Program] = {}
 _preparations: dict[Any, prepared.Preparation] = {}  # first parts of programs that were cut in two
 
 
@@ -85,8 +86,7 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     """The executable of a segment, ``(scalars, *arrays) -> live outputs``: compiled or interpreted.
 
     Args:
-        key: ``(program, live slots, donated leaves, context, numbers of leaves and of scalars)``; equal keys
-            mean equal programs.
+        key: the items of a :class:`ProgramKey`.
         segment: provides the graph if the key is new.
     """
     # No lock: a dictionary is safe to share, and if two threads make the same program, either will do.
@@ -97,8 +97,13 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
             # Threads may lose a count, which delays the change by a run; a lock would slow down every run.
             program.runs -= 1
             if program.runs <= 0 or _is_outdated(program):
-                _change(program, key, segment)
+                _change(program, ProgramKey(*key), segment)
         return program.call
+    return _new_executable(ProgramKey(*key), segment)
+
+
+def _new_executable(key: ProgramKey, segment: Any) -> Callable[..., Any]:
+    """The executable of a segment that is new to the cache."""
     operations, slots, _, context, _ = key
     count("operations", len(operations))
     if context.device.platform == "cpu":
@@ -115,7 +120,7 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     if first.way == "interpreted":
         program = Program(interpreter, first.runs, _compile_behind if first.runs else None, first)
     elif first_sight.runs_by_operator(key, operations):
-        decided(segment.source, _by_operator(key))
+        decided(segment.source, _by_operator(len(operations)))
         return first_sight.stepwise(operations, slots)
     else:
         program = Program(None, decision=first)
@@ -128,10 +133,10 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     return program.call
 
 
-def _first(key: tuple[Any, ...], interpreter: Interpreter | None) -> Decision:
+def _first(key: ProgramKey, interpreter: Interpreter | None) -> Decision:
     """How a program that was never seen begins, and why."""
     if interpreter is None:
-        return Decision("compiled", "setting", len(key[0]))
+        return Decision("compiled", "setting", len(key.operations))
     if interpreter.is_python:
         return Decision("interpreted", "python", len(interpreter))
     cost = interpreter.cost
@@ -141,15 +146,15 @@ def _first(key: tuple[Any, ...], interpreter: Interpreter | None) -> Decision:
     return Decision("compiled", "slow", len(interpreter), cost.work, cost.compiling)
 
 
-def _by_operator(key: tuple[Any, ...]) -> Decision:
-    return Decision("by operator", "worth", len(key[0]))
+def _by_operator(operations: int) -> Decision:
+    return Decision("by operator", "worth", operations)
 
 
 def how_it_runs(key: tuple[Any, ...]) -> Decision:
     """How a segment that has just run did so; see :func:`executable` for the key."""
-    program = _programs.get(key)
+    program = _programs.get(key)  # type: ignore[call-overload]  # an equal tuple
     known = None if program is None else program.decision
-    return known or _by_operator(key)
+    return known or _by_operator(len(key[0]))
 
 
 def _is_outdated(program: Program) -> bool:
@@ -157,7 +162,7 @@ def _is_outdated(program: Program) -> bool:
     return not patience.interprets() and isinstance(program.call, Interpreter)
 
 
-def _change(program: Program, key: tuple[Any, ...], segment: object) -> None:
+def _change(program: Program, key: ProgramKey, segment: object) -> None:
     """Replace the program, in one of the threads that run it."""
     # Taken out before it is called: of the threads that get here together, one compiles.
     change, program.change = program.change, None
@@ -170,7 +175,7 @@ def _change(program: Program, key: tuple[Any, ...], segment: object) -> None:
         raise
 
 
-def _compile_behind(program: Program, key: tuple[Any, ...], segment: Any) -> None:
+def _compile_behind(program: Program, key: ProgramKey, segment: Any) -> None:
     """Compile on another thread, and switch to the compiled program after some more runs."""
     before = program.decision
     assert before is not None
@@ -181,10 +186,10 @@ def _compile_behind(program: Program, key: tuple[Any, ...], segment: Any) -> Non
     interpreter = program.call
     assert isinstance(interpreter, Interpreter)
     # The segment lets go of its graph when it has run, which may be before the other thread begins.
-    source = Source(segment, key[1])
-    future = background.submit(partial(_compiled, key, source, interpreter.cost.is_away))
+    source = Source(key, segment)
+    future = background.submit(partial(_compiled, source, interpreter.cost.is_away))
 
-    def take_over(program: Program, key: tuple[Any, ...], segment: Any) -> None:
+    def take_over(program: Program, key: ProgramKey, segment: Any) -> None:
         _set_compiled(program, key, segment, future.result)
         background.submit(return_freed_memory)
         program.decision = decided(segment.source, before._replace(way="compiled", because="runs"))
@@ -204,7 +209,7 @@ def _change_when_ready(program: Program, future: Future[Compiled], take_over: Ch
     script do not print the same bits there anyway, and waiting would take seconds.
     """
 
-    def at_a_run(program: Program, key: tuple[Any, ...], segment: Any) -> None:
+    def at_a_run(program: Program, key: ProgramKey, segment: Any) -> None:
         if future.done():
             take_over(program, key, segment)
         else:
@@ -213,22 +218,22 @@ def _change_when_ready(program: Program, future: Future[Compiled], take_over: Ch
     program.runs, program.change = 1, at_a_run
 
 
-def _compile_whole(program: Program, key: tuple[Any, ...], segment: object) -> None:
+def _compile_whole(program: Program, key: ProgramKey, segment: object) -> None:
     """Compile in the foreground."""
-    _set_compiled(program, key, segment, partial(_compiled, key, Source(segment, key[1])))
+    _set_compiled(program, key, segment, partial(_compiled, Source(key, segment)))
 
 
-def _compile_at_once(program: Program, key: tuple[Any, ...], segment: object) -> None:
+def _compile_at_once(program: Program, key: ProgramKey, segment: object) -> None:
     """Compile in the foreground; if there is a quicker way, then once more behind for speed."""
-    source = Source(segment, key[1])
-    _set_compiled(program, key, segment, partial(_compiled, key, source, patience.interprets()))
+    source = Source(key, segment)
+    _set_compiled(program, key, segment, partial(_compiled, source, patience.interprets()))
 
 
-def _compile_for_speed(program: Program, key: tuple[Any, ...], segment: object) -> None:
+def _compile_for_speed(program: Program, key: ProgramKey, segment: object) -> None:
     """Compile on another thread what was compiled quickly."""
-    future = background.submit(partial(_compiled, key, Source(segment, key[1])))
+    future = background.submit(partial(_compiled, Source(key, segment)))
 
-    def take_over(program: Program, key: tuple[Any, ...], segment: object) -> None:
+    def take_over(program: Program, key: ProgramKey, segment: object) -> None:
         # Trying algorithms takes memory, which a device may not have; the program that runs is right, too.
         if future.exception() is None:
             _set_compiled(program, key, segment, future.result)
@@ -238,7 +243,7 @@ def _compile_for_speed(program: Program, key: tuple[Any, ...], segment: object) 
 
 def _set_compiled(
     program: Program,
-    key: tuple[Any, ...],
+    key: ProgramKey,
     segment: Any,
     compiled: Callable[[], Compiled],
 ) -> None:
@@ -247,40 +252,41 @@ def _set_compiled(
         program.call, program.runs, program.change = compiled()
 
 
-def _heat(program: Program, key: Any, segment: Any) -> None:
+def _heat(program: Program, key: ProgramKey, segment: Any) -> None:
     """Compile the program as a frequently run one, if that makes a difference."""
-    source = Source(segment, key[1])
-    graph = graph_of(key, source, hot=True)
+    source = Source(key, segment)
+    graph = graph_of(source, hot=True)
     # One that can be written has no convolution by oneDNN: it is the program that runs already.
     if not can_be_written(graph):
-        program.call = _compile(graph, key, source)
+        program.call = _compile(graph, source)
 
 
 class Source:
     """The source of a program, taken from a segment, which may be released before compilation.
 
     Args:
+        key: of the program.
         segment: before it has run.
-        slots: the requested outputs.
     """
 
-    def __init__(self, segment: Any, slots: Any):
-        self.graph: Graph = segment.graph(slots)
+    def __init__(self, key: ProgramKey, segment: Any):
+        self.key = key
+        self.graph: Graph = segment.graph(key.slots)
         self.specs = [value.spec for value in segment.leaves]
         self.scalars = len(segment.scalars)
 
 
-def _compiled(key: tuple[Any, ...], source: Source, may_be_quick: bool = False) -> Compiled:
+def _compiled(source: Source, may_be_quick: bool = False) -> Compiled:
     """The program, the runs until it may be replaced, and what replaces it.
 
     Args:
-        key: see :func:`executable`.
         source: the recorded operations.
         may_be_quick: whether it may be compiled quickly first.
     """
-    graph = graph_of(key, source)
-    options = quick_options(graph, key[3].device.platform) if may_be_quick else {}
-    call = _compile(graph, key, source, options)
+    graph = graph_of(source)
+    platform = source.key.context.device.platform
+    options = quick_options(graph, platform) if may_be_quick else {}
+    call = _compile(graph, source, options)
     if options:
         return call, QUICK_RUNS, _compile_for_speed
     if can_be_written(graph) and any(node.op is CONVOLUTION for node in graph.nodes):
@@ -288,23 +294,22 @@ def _compiled(key: tuple[Any, ...], source: Source, may_be_quick: bool = False) 
     return call, 0, None
 
 
-def graph_of(key: tuple[Any, ...], source: Source, hot: bool = False) -> Graph:
+def graph_of(source: Source, hot: bool = False) -> Graph:
     """The graph of a program, after all passes.
 
     Args:
-        key: see :func:`executable`.
         source: the recorded operations.
         hot: whether it runs often.
     """
-    context = key[3]
+    platform = source.key.context.device.platform
     specs = [(spec.shape, spec.dtype) for spec in source.specs]
-    return pipeline.run(source.graph, "segment", Facts(context.device.platform, specs, hot))
+    return pipeline.run(source.graph, "segment", Facts(platform, specs, hot))
 
 
 def _compile(
-    graph: Graph, key: tuple[Any, ...], source: Source, options: Mapping[str, str] | None = None
+    graph: Graph, source: Source, options: Mapping[str, str] | None = None
 ) -> Callable[..., Any]:
-    _, _, donated, context, _ = key
+    donated, context = source.key.donated, source.key.context
     specs = source.specs
     # With donated buffers the graph is not split: a single program must consume them.
     split = None if donated else prepared.cut(graph)
@@ -403,7 +408,8 @@ def is_compiled(key: tuple[Any, ...]) -> bool:
     """
     programs = _programs.copy()  # at once: a finalizer may run a program meanwhile
     return any(
-        (each[0], each[1], each[3]) == key and not isinstance(program.call, Interpreter)
+        (each.operations, each.slots, each.context) == key
+        and not isinstance(program.call, Interpreter)
         for each, program in programs.items()
     )
 
