@@ -16,6 +16,7 @@ from mixnet import config
 from mixnet.base import CompileWarning
 from mixnet.ops.operator import Operator
 from mixnet.runtime.compile.program_key import ProgramKey
+from mixnet.runtime.value.call import Call
 from mixnet.units import time_text
 
 
@@ -125,7 +126,7 @@ _FACTS: dict[str, Any] = {
 }
 
 
-def _attributes(before: Any, now: Any) -> str:
+def _attributes(before: Call, now: Call) -> str:
     """Which attributes of an operation changed."""
     was, is_now = (each.op.keywords(each.statics) for each in (before, now))
     changed = [

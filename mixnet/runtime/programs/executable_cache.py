@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 
@@ -36,7 +36,7 @@ from mixnet.runtime.interpret.interpreter import Interpreter
 from mixnet.runtime.programs import first_sight, prepared
 from mixnet.runtime.programs.decision import Decision, decided
 from mixnet.runtime.value.counters import count
-from mixnet.runtime.value.value import Spec
+from mixnet.runtime.value.value import Spec, Value
 
 HOT_RUNS = 50
 """Runs after which a program with convolutions may become one that cannot be kept on disk."""
@@ -49,6 +49,17 @@ many cores, and a process that ends meanwhile has to wait for it.
 
 MOST_PROGRAMS = 3000
 """Programs in the cache; beyond that, the older half is dropped."""
+
+
+class Recorded(Protocol):
+    """What a program is made of: a segment, before it has run."""
+
+    leaves: list[Value]
+    scalars: list[float]
+    source: str | None
+
+    def graph(self, slots: tuple[int, ...]) -> Graph:
+        """Its operations, with these slots as heads."""
 
 
 class Program:
@@ -74,7 +85,7 @@ class Program:
         self.call, self.runs, self.change, self.decision = call, runs, change, decision
 
 
-Change = Callable[[Program, ProgramKey, Any], None]
+Change = Callable[[Program, ProgramKey, Recorded], None]
 Compiled = tuple[Callable[..., Any], int, Change | None]
 
 disk_cache.use()
@@ -82,7 +93,7 @@ _programs: dict[ProgramKey, Program] = {}
 _preparations: dict[Any, prepared.Preparation] = {}  # first parts of programs that were cut in two
 
 
-def executable(key: Any, segment: Any) -> Callable[..., Any]:
+def executable(key: tuple[Any, ...], segment: Recorded) -> Callable[..., Any]:
     """The executable of a segment, ``(scalars, *arrays) -> live outputs``: compiled or interpreted.
 
     Args:
@@ -90,7 +101,7 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
         segment: provides the graph if the key is new.
     """
     # No lock: a dictionary is safe to share, and if two threads make the same program, either will do.
-    program = _programs.get(key)
+    program: Program | None = _programs.get(key)  # type: ignore[call-overload]  # an equal tuple
     if program is not None:
         count("cache_hits", operations=len(key[0]))
         if program.change is not None:
@@ -102,7 +113,7 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     return _new_executable(ProgramKey(*key), segment)
 
 
-def _new_executable(key: ProgramKey, segment: Any) -> Callable[..., Any]:
+def _new_executable(key: ProgramKey, segment: Recorded) -> Callable[..., Any]:
     """The executable of a segment that is new to the cache."""
     operations, slots, _, context, _ = key
     count("operations", len(operations))
@@ -162,7 +173,7 @@ def _is_outdated(program: Program) -> bool:
     return not patience.interprets() and isinstance(program.call, Interpreter)
 
 
-def _change(program: Program, key: ProgramKey, segment: object) -> None:
+def _change(program: Program, key: ProgramKey, segment: Recorded) -> None:
     """Replace the program, in one of the threads that run it."""
     # Taken out before it is called: of the threads that get here together, one compiles.
     change, program.change = program.change, None
@@ -175,7 +186,7 @@ def _change(program: Program, key: ProgramKey, segment: object) -> None:
         raise
 
 
-def _compile_behind(program: Program, key: ProgramKey, segment: Any) -> None:
+def _compile_behind(program: Program, key: ProgramKey, segment: Recorded) -> None:
     """Compile on another thread, and switch to the compiled program after some more runs."""
     before = program.decision
     assert before is not None
@@ -189,7 +200,7 @@ def _compile_behind(program: Program, key: ProgramKey, segment: Any) -> None:
     source = Source(key, segment)
     future = background.submit(partial(_compiled, source, interpreter.cost.is_away))
 
-    def take_over(program: Program, key: ProgramKey, segment: Any) -> None:
+    def take_over(program: Program, key: ProgramKey, segment: Recorded) -> None:
         _set_compiled(program, key, segment, future.result)
         background.submit(return_freed_memory)
         program.decision = decided(segment.source, before._replace(way="compiled", because="runs"))
@@ -209,7 +220,7 @@ def _change_when_ready(program: Program, future: Future[Compiled], take_over: Ch
     script do not print the same bits there anyway, and waiting would take seconds.
     """
 
-    def at_a_run(program: Program, key: ProgramKey, segment: Any) -> None:
+    def at_a_run(program: Program, key: ProgramKey, segment: Recorded) -> None:
         if future.done():
             take_over(program, key, segment)
         else:
@@ -218,22 +229,22 @@ def _change_when_ready(program: Program, future: Future[Compiled], take_over: Ch
     program.runs, program.change = 1, at_a_run
 
 
-def _compile_whole(program: Program, key: ProgramKey, segment: object) -> None:
+def _compile_whole(program: Program, key: ProgramKey, segment: Recorded) -> None:
     """Compile in the foreground."""
     _set_compiled(program, key, segment, partial(_compiled, Source(key, segment)))
 
 
-def _compile_at_once(program: Program, key: ProgramKey, segment: object) -> None:
+def _compile_at_once(program: Program, key: ProgramKey, segment: Recorded) -> None:
     """Compile in the foreground; if there is a quicker way, then once more behind for speed."""
     source = Source(key, segment)
     _set_compiled(program, key, segment, partial(_compiled, source, patience.interprets()))
 
 
-def _compile_for_speed(program: Program, key: ProgramKey, segment: object) -> None:
+def _compile_for_speed(program: Program, key: ProgramKey, segment: Recorded) -> None:
     """Compile on another thread what was compiled quickly."""
     future = background.submit(partial(_compiled, Source(key, segment)))
 
-    def take_over(program: Program, key: ProgramKey, segment: object) -> None:
+    def take_over(program: Program, key: ProgramKey, segment: Recorded) -> None:
         # Trying algorithms takes memory, which a device may not have; the program that runs is right, too.
         if future.exception() is None:
             _set_compiled(program, key, segment, future.result)
@@ -244,7 +255,7 @@ def _compile_for_speed(program: Program, key: ProgramKey, segment: object) -> No
 def _set_compiled(
     program: Program,
     key: ProgramKey,
-    segment: Any,
+    segment: Recorded,
     compiled: Callable[[], Compiled],
 ) -> None:
     """Switch to the compiled program."""
@@ -252,7 +263,7 @@ def _set_compiled(
         program.call, program.runs, program.change = compiled()
 
 
-def _heat(program: Program, key: ProgramKey, segment: Any) -> None:
+def _heat(program: Program, key: ProgramKey, segment: Recorded) -> None:
     """Compile the program as a frequently run one, if that makes a difference."""
     source = Source(key, segment)
     graph = graph_of(source, hot=True)
@@ -269,7 +280,7 @@ class Source:
         segment: before it has run.
     """
 
-    def __init__(self, key: ProgramKey, segment: Any):
+    def __init__(self, key: ProgramKey, segment: Recorded):
         self.key = key
         self.graph: Graph = segment.graph(key.slots)
         self.specs = [value.spec for value in segment.leaves]

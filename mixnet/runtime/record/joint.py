@@ -422,7 +422,9 @@ _twins: defaultdict[Context, dict[Call, Call]] = defaultdict(dict)
 class _Program:
     """A compiled joint program, with the shapes of its inputs and outputs."""
 
-    def __init__(self, team: Team, segment: Segment, slots: Any, donated: tuple[int, ...]):
+    def __init__(
+        self, team: Team, segment: Segment, slots: tuple[int, ...], donated: tuple[int, ...]
+    ):
         counts = len(segment.leaves), len(segment.scalars)
         key = ProgramKey(segment.program, slots, donated, segment.context, counts)
         source = Source(key, segment)
