@@ -30,6 +30,9 @@ CODES: dict[np.dtype, int] = {
 }
 BY_CODE: dict[int, np.dtype] = {code: dtype for dtype, code in CODES.items()}
 BY_NAME: dict[str, np.dtype] = {dtype.name: dtype for dtype in CODES}
+_NAMES = {
+    dtype: name for name, dtype in BY_NAME.items()
+}  # NumPy puts a name together whenever it is read
 
 _known: dict[Any, np.dtype] = {np.float32: np.dtype("float32"), "float32": np.dtype("float32")}
 
@@ -72,6 +75,11 @@ def as_dtype(dtype: DTypeLike) -> np.dtype:
     with contextlib.suppress(TypeError):
         _known[dtype] = result
     return result
+
+
+def dtype_name(dtype: DTypeLike) -> str:
+    """Name of a dtype that is given as :func:`as_dtype` takes it."""
+    return _NAMES[as_dtype(dtype)]
 
 
 def as_numbers(source: object, dtype: np.dtype | None = None) -> np.ndarray:

@@ -152,12 +152,40 @@ def _usable(name: str, area: Range, least: float, aspect: Range) -> bool:
     if not good:
         warnings.warn(
             f"Skip {name} due to invalid parameters: area_range {area}, aspect_ratio_range {aspect}",
-            stacklevel=4,
+            stacklevel=5,
         )
     return good
 
 
-class DetRandomCropAug(DetAugmenter):
+class _DetRandomArea(DetAugmenter):
+    """Base of augmenters that take another area of the image, and leave it as it is where they find none."""
+
+    def __init__(self, least_area: float, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.area_range: Range = kwargs["area_range"]
+        self.aspect_ratio_range: Range = kwargs["aspect_ratio_range"]
+        self.max_attempts: int = kwargs["max_attempts"]
+        self.enabled = _usable(
+            type(self).__name__, self.area_range, least_area, self.aspect_ratio_range
+        )
+
+    def __call__(self, src: NDArray | np.ndarray, label: np.ndarray) -> tuple[Any, np.ndarray]:
+        proposal = self._proposal(label, *src.shape[:2])
+        if proposal is None:
+            return src, label
+        *place, label = proposal
+        return self._placed(src, *place), label
+
+    def _proposal(self, label: np.ndarray, height: int, width: int) -> Any:
+        """Left, top, width and height of the area, and the label in it; None if there is none."""
+        raise NotImplementedError
+
+    def _placed(self, src: NDArray | np.ndarray, x: int, y: int, w: int, h: int) -> Any:
+        """The area of the image."""
+        raise NotImplementedError
+
+
+class DetRandomCropAug(_DetRandomArea):
     """Crop a random rectangle that covers enough of the objects (Liu et al. 2016, "SSD").
 
     Args:
@@ -178,6 +206,7 @@ class DetRandomCropAug(DetAugmenter):
     ):
         aspect_ratio_range, area_range = _range(aspect_ratio_range), _range(area_range)
         super().__init__(
+            0,
             min_object_covered=min_object_covered,
             aspect_ratio_range=aspect_ratio_range,
             area_range=area_range,
@@ -185,19 +214,10 @@ class DetRandomCropAug(DetAugmenter):
             max_attempts=max_attempts,
         )
         self.min_object_covered = min_object_covered
-        self.aspect_ratio_range = aspect_ratio_range
-        self.area_range = area_range
         self.min_eject_coverage = min_eject_coverage
-        self.max_attempts = max_attempts
-        self.enabled = _usable("DetRandomCropAug", area_range, 0, aspect_ratio_range)
 
-    def __call__(self, src: NDArray | np.ndarray, label: np.ndarray) -> tuple[Any, np.ndarray]:
-        height, width = src.shape[:2]
-        proposal = self._proposal(label, height, width)
-        if proposal is None:
-            return src, label
-        x, y, w, h, label = proposal
-        return fixed_crop(src, x, y, w, h, None), label
+    def _placed(self, src: NDArray | np.ndarray, x: int, y: int, w: int, h: int) -> Any:
+        return fixed_crop(src, x, y, w, h, None)
 
     def _proposal(self, label: np.ndarray, height: int, width: int) -> Any:
         if not self.enabled or height <= 0 or width <= 0:
@@ -278,7 +298,7 @@ class DetRandomCropAug(DetAugmenter):
         return out[visible] if visible.any() else None
 
 
-class DetRandomPadAug(DetAugmenter):
+class DetRandomPadAug(_DetRandomArea):
     """Place the image at a random position of a larger one, so that objects get smaller.
 
     Args:
@@ -297,25 +317,18 @@ class DetRandomPadAug(DetAugmenter):
     ):
         aspect_ratio_range, area_range = _range(aspect_ratio_range), _range(area_range)
         super().__init__(
+            1.0,
             aspect_ratio_range=aspect_ratio_range,
             area_range=area_range,
             max_attempts=max_attempts,
             pad_val=pad_val,
         )
         self.pad_val: Any = (pad_val,) * 4 if isinstance(pad_val, Number) else pad_val
-        self.aspect_ratio_range = aspect_ratio_range
-        self.area_range = area_range
-        self.max_attempts = max_attempts
-        self.enabled = _usable("DetRandomPadAug", area_range, 1.0, aspect_ratio_range)
 
-    def __call__(self, src: NDArray | np.ndarray, label: np.ndarray) -> tuple[Any, np.ndarray]:
+    def _placed(self, src: NDArray | np.ndarray, x: int, y: int, w: int, h: int) -> Any:
         height, width = src.shape[:2]
-        proposal = self._proposal(label, height, width)
-        if proposal is None:
-            return src, label
-        x, y, w, h, label = proposal
         border = (y, h - y - height, x, w - x - width)
-        return copyMakeBorder(src, *border, 0, values=self.pad_val), label
+        return copyMakeBorder(src, *border, 0, values=self.pad_val)
 
     def _proposal(self, label: np.ndarray, height: int, width: int) -> Any:
         if not self.enabled or height <= 0 or width <= 0:

@@ -79,7 +79,7 @@ class FusedRNN(Initializer):
     def _init_weight(self, desc: str, arr: NDArray) -> None:
         whole = getattr(desc, "global_init", None)
         chosen = self._init or whole
-        if chosen is None:
+        if chosen is None or chosen is self:  # an initializer of a network is its own global_init
             raise AttributeValueError(
                 f"FusedRNN: there is no initializer for the parts of {desc!r}: pass init=, or an InitDesc "
                 f"with the network's global_init."

@@ -20,7 +20,7 @@ from mixnet.base import (
     ShapeError,
 )
 from mixnet.context import Context, as_context, current_context
-from mixnet.dtype import as_dtype, as_numbers
+from mixnet.dtype import as_dtype, as_numbers, dtype_name
 from mixnet.ndarray.capsule import Capsule
 from mixnet.ndarray.invoke import invoke, invoke_any
 from mixnet.ndarray.ndarray import NDArray
@@ -78,7 +78,7 @@ def _filled(op: str, shape: Shape, ctx: Context | None, dtype: DTypeLike, **more
         raise ShapeError(
             f"{op.strip('_')}: shape {shape} has no elements, which mx.nd does not support."
         )
-    attributes = {"shape": shape, "dtype": as_dtype(dtype).name, "ctx": ctx, **more}
+    attributes = {"shape": shape, "dtype": dtype_name(dtype), "ctx": ctx, **more}
     return invoke(find(op), (), attributes, out)
 
 
@@ -170,7 +170,7 @@ def arange(
     attributes = {"start": start, "stop": stop, "step": step, "repeat": repeat}
     if stop is None:
         attributes |= {"start": 0.0, "stop": start}
-    return invoke(find("_arange"), (), {**attributes, "dtype": as_dtype(dtype).name, "ctx": ctx})
+    return invoke(find("_arange"), (), {**attributes, "dtype": dtype_name(dtype), "ctx": ctx})
 
 
 def linspace(
@@ -189,7 +189,7 @@ def linspace(
         dtype: of the array.
     """
     attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
-    return invoke(find("_linspace"), (), {**attributes, "dtype": as_dtype(dtype).name, "ctx": ctx})
+    return invoke(find("_linspace"), (), {**attributes, "dtype": dtype_name(dtype), "ctx": ctx})
 
 
 def eye(
@@ -210,7 +210,7 @@ def eye(
     return invoke(
         find("_eye"),
         (),
-        {"N": N, "M": M, "k": k, "ctx": ctx, "dtype": as_dtype(dtype).name},
+        {"N": N, "M": M, "k": k, "ctx": ctx, "dtype": dtype_name(dtype)},
         kwargs.get("out"),
     )
 

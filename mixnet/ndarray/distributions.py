@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeKindError, NotAnArrayError, ZeroError, _Null
-from mixnet.dtype import as_dtype
+from mixnet.dtype import dtype_name
 from mixnet.ops.random.sample import DISTRIBUTIONS
 from mixnet.ops.schema.arguments import checked
 from mixnet.ops.schema.attributes import PositiveScalar, Scalar
@@ -154,7 +154,7 @@ def _numbers(face: Face, attributes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _dtype_name(dtype: DTypeLike) -> str | None:
-    return None if dtype in (None, "None") else as_dtype(dtype).name
+    return None if dtype in (None, "None") else dtype_name(dtype)
 
 
 def _signed(

@@ -21,7 +21,7 @@ from mixnet.base import (
     NotAnArrayError,
     OtherArrayError,
 )
-from mixnet.dtype import as_dtype
+from mixnet.dtype import dtype_name
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
 from mixnet.ops.registry import find
@@ -206,4 +206,4 @@ def as_axes(axis: int | Sequence[int] | None) -> Any:
 
 def name_of(dtype: DTypeLike) -> str | None:
     """Name of a dtype; None stays."""
-    return None if dtype is None else as_dtype(dtype).name
+    return None if dtype is None else dtype_name(dtype)

@@ -28,7 +28,7 @@ ONE_SHAPE = "__one_shape__"
 """Attribute of variables whose declared shape is the only one that their symbol was made for."""
 
 
-def is_known(shape: Any) -> bool:
+def is_known(shape: Shape | None) -> bool:
     """Whether a shape is complete; 0 and -1 are unknown extents."""
     return shape is not None and all(extent > 0 for extent in shape)
 
@@ -115,7 +115,7 @@ class Inference:
     def _known(self) -> tuple[int, int]:
         return len(self.dtypes), self._changes
 
-    def _is_known(self, shape: Any) -> bool:
+    def _is_known(self, shape: Shape | None) -> bool:
         return shape is not None and (not shape or min(shape) >= self._least)
 
     def _node(self, node: Node) -> None:
@@ -180,7 +180,7 @@ class Inference:
         count = node.op.num_outputs(node.statics, len(node.inputs))
         return [Entry(node, i) for i in range(count)]
 
-    def _depends_on_call(self, op: Any) -> bool:
+    def _depends_on_call(self, op: Operator) -> bool:
         """Whether shapes and dtypes follow from a call alone; a user's code may answer differently."""
         plain = isinstance(op, Op) and op.bodies is None and op.measure is None
         return plain and not op.calls_python

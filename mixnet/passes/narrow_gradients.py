@@ -64,7 +64,7 @@ class NarrowBackwardOp(Operator):
 class _Gradient:
     """The gradient of an operator with certain inputs, and the two ways to compute it."""
 
-    def __init__(self, forward: Any, statics: Statics, inputs: Sequence[Known], scalars: int):
+    def __init__(self, forward: Operator, statics: Statics, inputs: Sequence[Known], scalars: int):
         forward_statics, headed, wrt = statics
         count = len(headed)
 

@@ -143,20 +143,17 @@ def compile_program(recording: Recording, run: bool) -> Program:
     times["record"] = recording.seconds
     times["passes"] = sum(step.seconds for step in recording.steps)
     with compiling_for(device), compiled_anew():
-        start = time.perf_counter()
         options = compiler_options(graph, device.platform)
         if not run:
             options = {**options, **options_to_read(device.platform)}
-        traced = jax.jit(called, keep_unused=True, compiler_options=options).trace(
-            jax.ShapeDtypeStruct(scalars.shape, scalars.dtype), *structs
-        )
-        times["jaxpr"] = _since(start)
-        start = time.perf_counter()
-        lowered = traced.lower()
-        times["stablehlo"] = _since(start)
-        start = time.perf_counter()
-        compiled = lowered.compile()
-        times["compile"] = _since(start)
+        with _timed(times, "jaxpr"):
+            traced = jax.jit(called, keep_unused=True, compiler_options=options).trace(
+                jax.ShapeDtypeStruct(scalars.shape, scalars.dtype), *structs
+            )
+        with _timed(times, "stablehlo"):
+            lowered = traced.lower()
+        with _timed(times, "compile"):
+            compiled = lowered.compile()
         program.jaxpr = str(traced.jaxpr)
         with_locations = lowered.as_text(debug_info=True)
         program.hlo = compiled.as_text()
@@ -183,6 +180,14 @@ def compile_program(recording: Recording, run: bool) -> Program:
 
 def _since(start: float) -> float:
     return time.perf_counter() - start
+
+
+@contextlib.contextmanager
+def _timed(times: dict[str, Any], name: str) -> Iterator[None]:
+    """Scope whose seconds are noted under a name."""
+    start = time.perf_counter()
+    yield
+    times[name] = _since(start)
 
 
 _CACHE_SETTINGS: dict[str, Any] = {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeValueError
-from mixnet.dtype import as_dtype
+from mixnet.dtype import dtype_name
 from mixnet.symbol.operators import apply
 from mixnet.symbol.symbol import Symbol
 
@@ -22,7 +22,7 @@ def zeros(shape: int | Sequence[int], dtype: DTypeLike = None, **kwargs: object)
         dtype: float32 by default.
         kwargs: ``name`` of the symbol; attributes of its node, named as ``__name__``.
     """
-    return apply("_zeros", shape=shape, dtype=as_dtype(dtype).name, **kwargs)
+    return apply("_zeros", shape=shape, dtype=dtype_name(dtype), **kwargs)
 
 
 def ones(shape: int | Sequence[int], dtype: DTypeLike = None, **kwargs: object) -> Symbol:
@@ -33,7 +33,7 @@ def ones(shape: int | Sequence[int], dtype: DTypeLike = None, **kwargs: object) 
         dtype: float32 by default.
         kwargs: ``name`` of the symbol; attributes of its node, named as ``__name__``.
     """
-    return apply("_ones", shape=shape, dtype=as_dtype(dtype).name, **kwargs)
+    return apply("_ones", shape=shape, dtype=dtype_name(dtype), **kwargs)
 
 
 def full(
@@ -46,7 +46,7 @@ def full(
         dtype: float32 by default.
         kwargs: ``name`` of the symbol; attributes of its node, named as ``__name__``.
     """
-    return apply("_full", shape=shape, value=float(val), dtype=as_dtype(dtype).name, **kwargs)
+    return apply("_full", shape=shape, value=float(val), dtype=dtype_name(dtype), **kwargs)
 
 
 def arange(
@@ -67,7 +67,7 @@ def arange(
         dtype: float32 by default.
     """
     attributes = {"start": start, "stop": stop, "step": step, "repeat": repeat, "name": name}
-    return apply("_arange", **attributes, infer_range=infer_range, dtype=as_dtype(dtype).name)
+    return apply("_arange", **attributes, infer_range=infer_range, dtype=dtype_name(dtype))
 
 
 def eye(N: int, M: int = 0, k: int = 0, dtype: DTypeLike = None, **kwargs: object) -> Symbol:
@@ -77,7 +77,7 @@ def eye(N: int, M: int = 0, k: int = 0, dtype: DTypeLike = None, **kwargs: objec
         dtype: float32 by default.
         kwargs: ``name`` of the symbol; attributes of its node, named as ``__name__``.
     """
-    return apply("_eye", N=N, M=M, k=k, dtype=as_dtype(dtype).name, **kwargs)
+    return apply("_eye", N=N, M=M, k=k, dtype=dtype_name(dtype), **kwargs)
 
 
 def linspace(
@@ -96,7 +96,7 @@ def linspace(
         dtype: float32 by default.
     """
     attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint, "name": name}
-    return apply("_linspace", **attributes, dtype=as_dtype(dtype).name)
+    return apply("_linspace", **attributes, dtype=dtype_name(dtype))
 
 
 def histogram(a: Symbol, bins: Any = 10, range: Any = None, **kwargs: object) -> Symbol:

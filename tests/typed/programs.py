@@ -58,6 +58,7 @@ def arrays() -> None:
     b = nd.array(np.ones((2, 2)), dtype=np.float64)
     c = nd.array(a) + b.astype("float32") * 2 - 1 / a
     nd.save("arrays.nd", [a, b])
+    nd.save("arrays.nd", [row.copy() for row in a])
     nd.save("arrays.nd", {"a": a, "b": b})
     nd.save("arrays.nd", c)
     c[0, 1:] = 3
@@ -135,3 +136,23 @@ def parameters() -> None:
     block.weight.set_data(nd.ones((3,)))
     block.weight.grad_req = "null"
     block(nd.ones((2, 3)))
+
+
+def numpy_functions() -> None:
+    a = mx.np.ones((2, 3))
+    mx.np.where(a > 1, a, 0.5)
+    mx.np.take(a, [0, 1], axis=1, mode="clip")
+    mx.np.outer(a, a)
+    mx.np.quantile(a, 0.5, axis=0)
+    mx.np.pad(a, ((1, 1), (0, 0)))
+    mx.np.linalg.norm(a, 2, axis=1)
+    mx.np.unravel_index([0, 3], (2, 2))
+    mx.np.random.beta(a, 2.0, size=(2, 3))
+    mx.npx.random.bernoulli(prob=0.5, size=(3,))
+
+
+def metrics() -> None:
+    metric = mx.metric.Perplexity(ignore_label=None)
+    metric.update([nd.zeros((2,))], [nd.ones((2, 3))])
+    mx.metric.Loss().update(None, [nd.ones((2,)), np.ones(2)])
+    mx.metric.F1().update(np.zeros(2), np.ones((2, 2)))

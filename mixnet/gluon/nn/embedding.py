@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mixnet.dtype import DTypeLike, as_dtype
+from mixnet.dtype import DTypeLike, dtype_name
 from mixnet.gluon.block import HybridBlock
 from mixnet.initializer.initializer import Initializer
 from mixnet.ops.schema.arguments import check_arguments
@@ -45,7 +45,7 @@ class Embedding(HybridBlock):
         self._kwargs = {
             "input_dim": input_dim,
             "output_dim": output_dim,
-            "dtype": as_dtype(dtype).name,
+            "dtype": dtype_name(dtype),
             "sparse_grad": sparse_grad,
         }
         self.weight = self.params.get(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mixnet.dtype import as_dtype
+from mixnet.dtype import dtype_name
 from mixnet.gluon.block import HybridBlock, ParameterDict
 from mixnet.initializer.initializer import Initializer
 from mixnet.ops.schema.arguments import check_arguments
@@ -107,7 +107,7 @@ class _BatchNorm(_Normalization):
 
     def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype; for float16, all parameters stay float32."""
-        super().cast("float32" if as_dtype(dtype).name == "float16" else dtype)
+        super().cast("float32" if dtype_name(dtype) == "float16" else dtype)
 
     def hybrid_forward(
         self,

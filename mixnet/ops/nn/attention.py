@@ -51,7 +51,10 @@ def _weighted(name: str, attention: jax.Array, values: jax.Array) -> Any:
     return out.reshape(*out.shape[:2], -1)
 
 
-@op("_contrib_interleaved_matmul_selfatt_qk", floats=True, precision="widest", bfloat16="unlisted")
+_PRECISION: dict[str, Any] = {"floats": True, "precision": "widest", "bfloat16": "unlisted"}
+
+
+@op("_contrib_interleaved_matmul_selfatt_qk", **_PRECISION)
 def interleaved_matmul_selfatt_qk(queries_keys_values, *, heads: Positive):
     """Scores of self-attention: queries times keys, divided by the root of a head's size.
 
@@ -72,13 +75,7 @@ def interleaved_matmul_selfatt_qk(queries_keys_values, *, heads: Positive):
     return _scores(name, queries, keys)
 
 
-@op(
-    "_contrib_interleaved_matmul_selfatt_valatt",
-    floats=True,
-    one_dtype=True,
-    precision="widest",
-    bfloat16="unlisted",
-)
+@op("_contrib_interleaved_matmul_selfatt_valatt", one_dtype=True, **_PRECISION)
 def interleaved_matmul_selfatt_valatt(queries_keys_values, attention, *, heads: Positive):
     """Self-attention: the sum of the values with the weights ``attention``.
 
@@ -99,13 +96,7 @@ def interleaved_matmul_selfatt_valatt(queries_keys_values, attention, *, heads: 
     return _weighted(name, attention, _projections(name, queries_keys_values, heads, 3)[2])
 
 
-@op(
-    "_contrib_interleaved_matmul_encdec_qk",
-    floats=True,
-    one_dtype=True,
-    precision="widest",
-    bfloat16="unlisted",
-)
+@op("_contrib_interleaved_matmul_encdec_qk", one_dtype=True, **_PRECISION)
 def interleaved_matmul_encdec_qk(queries, keys_values, *, heads: Positive):
     """Scores of attention to another sequence: queries times keys, divided by the root of a head's size.
 
@@ -126,13 +117,7 @@ def interleaved_matmul_encdec_qk(queries, keys_values, *, heads: Positive):
     return _scores(name, query_heads, _projections(name, keys_values, heads, 2)[0])
 
 
-@op(
-    "_contrib_interleaved_matmul_encdec_valatt",
-    floats=True,
-    one_dtype=True,
-    precision="widest",
-    bfloat16="unlisted",
-)
+@op("_contrib_interleaved_matmul_encdec_valatt", one_dtype=True, **_PRECISION)
 def interleaved_matmul_encdec_valatt(keys_values, attention, *, heads: Positive):
     """Attention to another sequence: the sum of its values with the weights ``attention``.
 

@@ -163,59 +163,70 @@ def met_by_number(array: Any, number: Any) -> tuple[Any, Any]:
 
 
 def _declare(name: str, function: Function, text: str, kinds: str) -> None:
-    registered = f"_npi_{name}"
     gradient = name not in _NO_GRADIENT
+
+    def declare(registered: str, compute: Function, of: str, **facts: Any) -> None:
+        compute.__doc__ = _text(text, of, registered)
+        op(registered, differentiable=gradient, **facts)(compute)
+
+    both = "For two arrays; axes of extent one are repeated."
+    declare(f"_npi_{name}", _of_arrays(name, function, kinds), both, fusion=FUSIONS.get(name))
+    if name not in _SCALAR_ELSEWHERE:
+        compute = _of_number(name, function, kinds)
+        declare(f"_npi_{name}_scalar", compute, "For an array and a number.")
+    if name in _REFLECTED:
+        declare(f"_npi_r{name}_scalar", _reflected(function), "For a number and an array.")
+
+
+def _of_arrays(name: str, function: Function, kinds: str) -> Function:
+    """The arithmetic for two arrays, whose parameters are called as in MXNet."""
+    registered = f"_npi_{name}"
 
     def binary(lhs, rhs):
         check_broadcast(registered, lhs.shape, rhs.shape)
         dtype = common_dtype(registered, kinds, lhs.dtype, rhs.dtype)
         return function(lhs.astype(dtype), rhs.astype(dtype)).astype(dtype)
 
-    if name in _NAMES:
+    def renamed(x1, x2):
+        return binary(x1, x2)
 
-        def binary(x1, x2):
-            check_broadcast(registered, x1.shape, x2.shape)
-            dtype = common_dtype(registered, kinds, x1.dtype, x2.dtype)
-            return function(x1.astype(dtype), x2.astype(dtype)).astype(dtype)
+    return renamed if name in _NAMES else binary
 
-    binary.__doc__ = _text(text, "For two arrays; axes of extent one are repeated.", registered)
-    op(registered, differentiable=gradient, fusion=FUSIONS.get(name))(binary)
-    if name in _SCALAR_ELSEWHERE:
-        return
 
-    if name.startswith("bitwise"):
+def _of_number(name: str, function: Function, kinds: str) -> Function:
+    """The arithmetic for an array and a number."""
+    registered = f"_npi_{name}"
 
-        def scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
-            if _is_float(data.dtype):
-                raise _refused(registered, data.dtype, jnp.dtype(int))
-            return function(data, to_dtype(jnp.asarray(scalar), data.dtype))
+    def bitwise(data, *, scalar: Scalar = 1.0, is_int: bool = True):
+        if _is_float(data.dtype):
+            raise _refused(registered, data.dtype, jnp.dtype(int))
+        return function(data, to_dtype(jnp.asarray(scalar), data.dtype))
 
-    elif name == "power":
-        # An exponent is structure: XLA makes a product of a square.
-        def scalar(data, *, scalar: float = 1.0, is_int: bool = True):
-            if _is_float(data.dtype):
-                return power_scalar.function(data, scalar=scalar)
-            array, number = met_by_number(data, scalar)
-            return _power(array, number)
+    # An exponent is structure: XLA makes a product of a square.
+    def power(data, *, scalar: float = 1.0, is_int: bool = True):
+        if _is_float(data.dtype):
+            return power_scalar.function(data, scalar=scalar)
+        array, number = met_by_number(data, scalar)
+        return _power(array, number)
 
-    else:
+    def other(data, *, scalar: Scalar = 1.0, is_int: bool = True):
+        if kinds == "same integers" and (_is_float(data.dtype) or data.dtype == jnp.bool_):
+            raise _refused(registered, data.dtype, jnp.dtype(int))
+        array, number = met_by_number(data, scalar)
+        return function(array, number).astype(array.dtype)
 
-        def scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
-            if kinds == "same integers" and (_is_float(data.dtype) or data.dtype == jnp.bool_):
-                raise _refused(registered, data.dtype, jnp.dtype(int))
-            array, number = met_by_number(data, scalar)
-            return function(array, number).astype(array.dtype)
+    return bitwise if name.startswith("bitwise") else power if name == "power" else other
+
+
+def _reflected(function: Function) -> Function:
+    """The arithmetic for a number and an array."""
 
     def reflected(data, *, scalar: Scalar = 1.0, is_int: bool = True):
         array, number = met_by_number(data, scalar)
         number = jnp.broadcast_to(number, array.shape)
         return function(number, array).astype(array.dtype)
 
-    scalar.__doc__ = _text(text, "For an array and a number.", f"{registered}_scalar")
-    op(f"{registered}_scalar", differentiable=gradient)(scalar)
-    if name in _REFLECTED:
-        reflected.__doc__ = _text(text, "For a number and an array.", f"_npi_r{name}_scalar")
-        op(f"_npi_r{name}_scalar", differentiable=gradient)(reflected)
+    return reflected
 
 
 def _text(text: str, of: str, name: str) -> str:

@@ -278,66 +278,94 @@ def _drawn(
 _KEY = attribute("key", Any)
 
 
+_SHAPE, _DTYPE = attribute("shape", Extents, ()), attribute("dtype", DType | None, None)
+
+
 def _declare(name: str, distribution: Distribution) -> None:
-    names = list(distribution.parameters)
-    numbers = [attribute(each, kind, of) for each, (kind, of) in distribution.parameters.items()]
+    """The operators of a distribution: with numbers or arrays as parameters, and in the shape of an array."""
+    common = {
+        "differentiable": False,
+        "draws_per_element": True,
+        "draws_as_mxnet": True,
+        "draws_by_value": distribution.by_attempts,
+    }
     text = distribution.draw.__doc__ or ""
-    random, like, sample = f"_random_{name}", f"_random_{name}_like", f"_sample_{name}"
+    numbers = [attribute(each, kind, of) for each, (kind, of) in distribution.parameters.items()]
+    _declare_of_numbers(name, distribution, text, numbers, common)
+    _declare_like(name, distribution, text, numbers, common)
+    _declare_of_arrays(name, distribution, text, common)
+
+
+def _declare_of_numbers(
+    name: str, distribution: Distribution, text: str, numbers: list[Any], common: dict[str, Any]
+) -> None:
+    registered = f"_random_{name}"
 
     def draw(*, shape: Any, ctx: str, dtype: Any, key: Any, **attributes: Any) -> Any:
-        dtype = floating(random, dtype)
-        return _drawn(distribution, key, shape, dtype, [attributes[each] for each in names])
+        dtype = floating(registered, dtype)
+        values = [attributes[each] for each in distribution.parameters]
+        return _drawn(distribution, key, shape, dtype, values)
 
-    def draw_like(data: jax.Array, *, key: Any, **attributes: Any) -> Any:
+    present(draw, registered, text, [*numbers, _SHAPE, attribute("ctx", str, ""), _DTYPE, _KEY])
+    operator = op(
+        registered,
+        aliases=[f"random_{name}", *filter(None, [distribution.alias])],
+        check=distribution.check(registered),
+        draws_on_numpy="shape" if distribution.on_numpy or distribution.by_attempts else None,
+        **common,
+    )(draw)
+
+    @operator.infer_outputs
+    def results(stream: Any, *, shape: Any, dtype: Any, **attributes: object) -> list[Any]:
+        return [(tuple(shape), jnp.dtype(floating(registered, dtype)))]
+
+
+def _declare_like(
+    name: str, distribution: Distribution, text: str, numbers: list[Any], common: dict[str, Any]
+) -> None:
+    registered = f"_random_{name}_like"
+
+    def draw(data: jax.Array, *, key: Any, **attributes: Any) -> Any:
         if not jnp.issubdtype(data.dtype, jnp.floating):
-            raise DTypeError(f"{like}: data is {data.dtype}; give an array of floating point.")
-        return _drawn(
-            distribution, key, data.shape, data.dtype, [attributes[each] for each in names]
-        )
+            raise DTypeError(
+                f"{registered}: data is {data.dtype}; give an array of floating point."
+            )
+        values = [attributes[each] for each in distribution.parameters]
+        return _drawn(distribution, key, data.shape, data.dtype, values)
 
-    def draw_each(*arrays: jax.Array, shape: Any, dtype: Any, key: Any) -> Any:
-        dtype = floating(sample, dtype)
+    parameters = [array("data"), *numbers, _KEY]
+    present(draw, registered, f"{text[:-1]}, in the shape and dtype of ``data``.", parameters)
+    op(registered, check=distribution.check(registered), **common)(draw)
+
+
+def _declare_of_arrays(
+    name: str, distribution: Distribution, text: str, common: dict[str, Any]
+) -> None:
+    registered = f"_sample_{name}"
+
+    def draw(*arrays: jax.Array, shape: Any, dtype: Any, key: Any) -> Any:
+        dtype = floating(registered, dtype)
         if len({each.shape for each in arrays}) > 1:
             shapes = " and ".join(str(each.shape) for each in arrays)
-            raise ShapeError(f"{sample}: parameters of shapes {shapes}; give them the same shape.")
+            raise ShapeError(
+                f"{registered}: parameters of shapes {shapes}; give them the same shape."
+            )
         if distribution.by_attempts and source.is_drawn_by_host(key):
             # How much MXNet draws is not known before the parameters are.
             key = key if source.knows_arrays(key) else source.key_of(key)
         placed = [each.reshape(each.shape + (1,) * len(shape)) for each in arrays]
         return _drawn(distribution, key, arrays[0].shape + tuple(shape), dtype, placed)
 
-    shape, dtype = attribute("shape", Extents, ()), attribute("dtype", DType | None, None)
-    present(draw, random, text, [*numbers, shape, attribute("ctx", str, ""), dtype, _KEY])
-    check = distribution.check
-    aliases = [f"random_{name}", *filter(None, [distribution.alias])]
-    common: dict[str, Any] = {"differentiable": False, "draws_per_element": True}
-    common |= {"draws_as_mxnet": True, "draws_by_value": distribution.by_attempts}
-    of_numbers = op(
-        random,
-        aliases=aliases,
-        check=check(random),
-        draws_on_numpy="shape" if distribution.on_numpy or distribution.by_attempts else None,
-        **common,
-    )(draw)
-
-    @of_numbers.infer_outputs
-    def results(stream: Any, *, shape: Any, dtype: Any, **attributes: object) -> list[Any]:
-        return [(tuple(shape), jnp.dtype(floating(random, dtype)))]
-
-    present(draw_like, like, f"{text[:-1]}, in the shape and dtype of ``data``.",
-            [array("data"), *numbers, _KEY])  # fmt: skip
-    op(like, check=check(like), **common)(draw_like)
-    arrays = [array(each) for each in distribution.arrays or names]
-    present(draw_each, sample, f"{text[:-1]}: ``shape`` of them for each element of the parameters.",
-            [*arrays, shape, dtype, _KEY])  # fmt: skip
-    dtypes = Dtypes(result=lambda attributes: attributes["dtype"] or "float32")
+    text = f"{text[:-1]}: ``shape`` of them for each element of the parameters."
+    arrays = [array(each) for each in distribution.arrays or distribution.parameters]
+    present(draw, registered, text, [*arrays, _SHAPE, _DTYPE, _KEY])
     op(
-        sample,
+        registered,
         aliases=[f"sample_{name}"],
-        dtypes=dtypes,
+        dtypes=Dtypes(result=lambda attributes: attributes["dtype"] or "float32"),
         shape_constraint=begins_with_parameters,
         **common,
-    )(draw_each)
+    )(draw)
 
 
 for _name, _distribution in DISTRIBUTIONS.items():

@@ -20,7 +20,7 @@ from mixnet.base import (
     OperatorValueError,
     _Null,
 )
-from mixnet.dtype import as_dtype
+from mixnet.dtype import dtype_name
 from mixnet.ops.schema.ranges import AxisOf, Length, Limit, Range, in_short, in_words
 
 Shape = Annotated[tuple[int, ...], "shape"]
@@ -316,7 +316,7 @@ def _floats(value: object) -> tuple[float, ...]:
 
 
 def _dtype_name(value: Any) -> str:
-    return as_dtype(value).name
+    return dtype_name(value)
 
 
 def _choice(choices: tuple[Any, ...]) -> Callable[[Any], Any]:

@@ -15,6 +15,8 @@ from typing import Any
 from mixnet import config
 from mixnet.base import CompileWarning
 from mixnet.ops.operator import Operator
+from mixnet.runtime.compile.program_key import ProgramKey
+from mixnet.runtime.value.call import Call
 from mixnet.units import time_text
 
 
@@ -23,7 +25,7 @@ class _Line:
     """What a line of the user has compiled on a device."""
 
     programs: int = 0
-    last_key: tuple[Any, ...] | None = None
+    last_key: ProgramKey | None = None
     reasons: Counter[str] = field(default_factory=Counter)  # what made another program necessary
 
 
@@ -32,7 +34,7 @@ _MOST_REASONS = 50  # of a line: one that always gets new shapes has a new one e
 _limit: int = config.get("MIXNET_COMPILE_WARNING")
 
 
-def watch(source: str | None, key: tuple[Any, ...]) -> None:
+def watch(source: str | None, key: ProgramKey) -> None:
     """Record that a program was compiled for a read at ``source``; warn if that happens often.
 
     The same computation on several devices needs a program for each, so devices are counted separately.
@@ -43,7 +45,7 @@ def watch(source: str | None, key: tuple[Any, ...]) -> None:
     """
     if source is None:
         return
-    line = _lines.setdefault((source, key[3]), _Line())
+    line = _lines.setdefault((source, key.context), _Line())
     before, line.last_key = line.last_key, key
     line.programs += 1
     if before is None:
@@ -64,7 +66,7 @@ def watch(source: str | None, key: tuple[Any, ...]) -> None:
 
 
 @contextmanager
-def reported(source: str | None, key: tuple[Any, ...]) -> Iterator[None]:
+def reported(source: str | None, key: ProgramKey) -> Iterator[None]:
     """Scope in which a program is waited for; reports it if it takes long."""
     watch(source, key)
     timer = threading.Timer(_PATIENCE, _tell, (source, key, time.perf_counter()))
@@ -79,9 +81,9 @@ def reported(source: str | None, key: tuple[Any, ...]) -> Iterator[None]:
 _PATIENCE = 2.0  # seconds
 
 
-def _tell(source: str | None, key: tuple[Any, ...], start: float) -> None:
+def _tell(source: str | None, key: ProgramKey, start: float) -> None:
     where = f" for {source}" if source else ""
-    names = Counter(_names(item[0].op) for item in key[0])
+    names = Counter(_names(item[0].op) for item in key.operations)
     kinds = ", ".join(name for name, _ in names.most_common(3))
     seconds = time.perf_counter() - start
     print(
@@ -95,9 +97,9 @@ def _names(op: Operator) -> str:
     return op.name if op.graph is None else f"{op.name} ({len(op.graph.nodes):,} nodes)"
 
 
-def difference(before: Any, now: Any) -> str:
+def difference(before: ProgramKey, now: ProgramKey) -> str:
     """The difference between two programs, in the user's terms."""
-    first, second = ([item[0] for item in key[0]] for key in (before, now))
+    first, second = ([item[0] for item in key.operations] for key in (before, now))
     if len(first) != len(second):
         return f"{len(second)} operations instead of {len(first)}"
     for a, b in zip(first, second, strict=True):
@@ -112,7 +114,7 @@ def difference(before: Any, now: Any) -> str:
                     return f"{b.op.name} gets {aspect} {is_now} instead of {was}"
         if a.statics != b.statics:
             return f"{b.op.name} has {_attributes(a, b)}"
-    if before[1] != now[1]:
+    if before.slots != now.slots:
         return "other results are still held"
     return "other arrays are held, or on another device"
 
@@ -124,7 +126,7 @@ _FACTS: dict[str, Any] = {
 }
 
 
-def _attributes(before: Any, now: Any) -> str:
+def _attributes(before: Call, now: Call) -> str:
     """Which attributes of an operation changed."""
     was, is_now = (each.op.keywords(each.statics) for each in (before, now))
     changed = [

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext, suppress
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 
@@ -29,6 +29,7 @@ from mixnet.runtime.compile.options import (
     joint_options,
     quick_options,
 )
+from mixnet.runtime.compile.program_key import ProgramKey
 from mixnet.runtime.devices.host_memory import keep_freed_memory, return_freed_memory
 from mixnet.runtime.interpret import patience, runner
 from mixnet.runtime.interpret.interpreter import Interpreter
@@ -36,7 +37,7 @@ from mixnet.runtime.interpret.on_device import OnDevice, submit
 from mixnet.runtime.programs import first_sight, prepared
 from mixnet.runtime.programs.decision import Decision, decided
 from mixnet.runtime.value.counters import count
-from mixnet.runtime.value.value import Spec
+from mixnet.runtime.value.value import Spec, Value
 
 HOT_RUNS = 50
 """Runs after which a program with convolutions may become one that cannot be kept on disk."""
@@ -49,6 +50,17 @@ many cores, and a process that ends meanwhile has to wait for it.
 
 MOST_PROGRAMS = 3000
 """Programs in the cache; beyond that, the older half is dropped."""
+
+
+class Recorded(Protocol):
+    """What a program is made of: a segment, before it has run."""
+
+    leaves: list[Value]
+    scalars: list[float]
+    source: str | None
+
+    def graph(self, slots: tuple[int, ...]) -> Graph:
+        """Its operations, with these slots as heads."""
 
 
 class Program:
@@ -68,39 +80,43 @@ class Program:
         self,
         call: Any,
         runs: int = 0,
-        change: Callable[[Program, Any, Any], None] | None = None,
+        change: Change | None = None,
         decision: Decision | None = None,
     ):
         self.call, self.runs, self.change, self.decision = call, runs, change, decision
 
 
-Change = Callable[[Program, Any, Any], None]
+Change = Callable[[Program, ProgramKey, Recorded], None]
 Compiled = tuple[Callable[..., Any], int, Change | None]
 
 disk_cache.use()
-_programs: dict[Any, Program] = {}
+_programs: dict[ProgramKey, Program] = {}
 _preparations: dict[Any, prepared.Preparation] = {}  # first parts of programs that were cut in two
 _prepared: set[Any] = set()  # segments whose parts are, or will be, compiled before they run
 
 
-def executable(key: Any, segment: Any) -> Callable[..., Any]:
+def executable(key: tuple[Any, ...], segment: Recorded) -> Callable[..., Any]:
     """The executable of a segment, ``(scalars, *arrays) -> live outputs``: compiled or interpreted.
 
     Args:
-        key: ``(program, live slots, donated leaves, context, numbers of leaves and of scalars)``; equal keys
-            mean equal programs.
+        key: the items of a :class:`ProgramKey`.
         segment: provides the graph if the key is new.
     """
     # No lock: a dictionary is safe to share, and if two threads make the same program, either will do.
-    program = _programs.get(key)
+    program: Program | None = _programs.get(key)  # type: ignore[call-overload]  # an equal tuple
     if program is not None:
         count("cache_hits", operations=len(key[0]))
         if program.change is not None:
             # Threads may lose a count, which delays the change by a run; a lock would slow down every run.
             program.runs -= 1
             if program.runs <= 0 or _is_outdated(program):
-                _change(program, key, segment)
+                _change(program, ProgramKey(*key), segment)
         return program.call
+    return _new_executable(ProgramKey(*key), segment)
+
+
+def _new_executable(key: ProgramKey, segment: Recorded) -> Callable[..., Any]:
+    """The executable of a segment that is new to the cache."""
     operations, slots, _, context, _ = key
     count("operations", len(operations))
     if context.device.platform == "cpu":
@@ -120,7 +136,7 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
         assert interpreter is not None
         program = Program(OnDevice(interpreter, context), first.runs, _compile_behind, first)
     elif first_sight.runs_by_operator(key, operations):
-        decided(segment.source, _by_operator(key))
+        decided(segment.source, _by_operator(len(operations)))
         return first_sight.stepwise(operations, slots)
     else:
         program = Program(None, decision=first)
@@ -181,15 +197,15 @@ def _first(operations: int, interpreter: Interpreter | None) -> Decision:
     return Decision("compiled", "slow", len(interpreter), cost.work, cost.compiling)
 
 
-def _by_operator(key: tuple[Any, ...]) -> Decision:
-    return Decision("by operator", "worth", len(key[0]))
+def _by_operator(operations: int) -> Decision:
+    return Decision("by operator", "worth", operations)
 
 
 def how_it_runs(key: tuple[Any, ...]) -> Decision:
     """How a segment that has just run did so; see :func:`executable` for the key."""
-    program = _programs.get(key)
+    program = _programs.get(key)  # type: ignore[call-overload]  # an equal tuple
     known = None if program is None else program.decision
-    return known or _by_operator(key)
+    return known or _by_operator(len(key[0]))
 
 
 def _is_outdated(program: Program) -> bool:
@@ -197,7 +213,7 @@ def _is_outdated(program: Program) -> bool:
     return not patience.interprets() and isinstance(program.call, Interpreter | OnDevice)
 
 
-def _change(program: Program, key: tuple[Any, ...], segment: object) -> None:
+def _change(program: Program, key: ProgramKey, segment: Recorded) -> None:
     """Replace the program, in one of the threads that run it."""
     # Taken out before it is called: of the threads that get here together, one compiles.
     change, program.change = program.change, None
@@ -210,21 +226,21 @@ def _change(program: Program, key: tuple[Any, ...], segment: object) -> None:
         raise
 
 
-def _compile_behind(program: Program, key: tuple[Any, ...], segment: Any) -> None:
+def _compile_behind(program: Program, key: ProgramKey, segment: Recorded) -> None:
     """Compile on another thread, and switch to the compiled program after some more runs."""
     before = program.decision
     assert before is not None
     if not patience.interprets():
         _compile_whole(program, key, segment)
-        program.decision = decided(segment.source, _first(len(key[0]), None))
+        program.decision = decided(segment.source, _first(len(key.operations), None))
         return
     assert isinstance(program.call, Interpreter | OnDevice)
     cost = program.call.cost
     # The segment lets go of its graph when it has run, which may be before the other thread begins.
-    source = Source(segment, key[1])
-    future = background.submit(partial(_compiled, key, source, cost.is_away))
+    source = Source(key, segment)
+    future = background.submit(partial(_compiled, source, cost.is_away))
 
-    def take_over(program: Program, key: tuple[Any, ...], segment: Any) -> None:
+    def take_over(program: Program, key: ProgramKey, segment: Recorded) -> None:
         _set_compiled(program, key, segment, future.result)
         background.submit(return_freed_memory)
         program.decision = decided(segment.source, before._replace(way="compiled", because=because))
@@ -245,7 +261,7 @@ def _change_when_ready(program: Program, future: Future[Compiled], take_over: Ch
     script do not print the same bits there anyway, and waiting would take seconds.
     """
 
-    def at_a_run(program: Program, key: tuple[Any, ...], segment: Any) -> None:
+    def at_a_run(program: Program, key: ProgramKey, segment: Recorded) -> None:
         if future.done():
             take_over(program, key, segment)
         else:
@@ -254,22 +270,22 @@ def _change_when_ready(program: Program, future: Future[Compiled], take_over: Ch
     program.runs, program.change = 1, at_a_run
 
 
-def _compile_whole(program: Program, key: tuple[Any, ...], segment: object) -> None:
+def _compile_whole(program: Program, key: ProgramKey, segment: Recorded) -> None:
     """Compile in the foreground."""
-    _set_compiled(program, key, segment, partial(_compiled, key, Source(segment, key[1])))
+    _set_compiled(program, key, segment, partial(_compiled, Source(key, segment)))
 
 
-def _compile_at_once(program: Program, key: tuple[Any, ...], segment: object) -> None:
+def _compile_at_once(program: Program, key: ProgramKey, segment: Recorded) -> None:
     """Compile in the foreground; if there is a quicker way, then once more behind for speed."""
-    source = Source(segment, key[1])
-    _set_compiled(program, key, segment, partial(_compiled, key, source, patience.interprets()))
+    source = Source(key, segment)
+    _set_compiled(program, key, segment, partial(_compiled, source, patience.interprets()))
 
 
-def _compile_for_speed(program: Program, key: tuple[Any, ...], segment: object) -> None:
+def _compile_for_speed(program: Program, key: ProgramKey, segment: Recorded) -> None:
     """Compile on another thread what was compiled quickly."""
-    future = background.submit(partial(_compiled, key, Source(segment, key[1])))
+    future = background.submit(partial(_compiled, Source(key, segment)))
 
-    def take_over(program: Program, key: tuple[Any, ...], segment: object) -> None:
+    def take_over(program: Program, key: ProgramKey, segment: Recorded) -> None:
         # Trying algorithms takes memory, which a device may not have; the program that runs is right, too.
         if future.exception() is None:
             _set_compiled(program, key, segment, future.result)
@@ -279,8 +295,8 @@ def _compile_for_speed(program: Program, key: tuple[Any, ...], segment: object) 
 
 def _set_compiled(
     program: Program,
-    key: tuple[Any, ...],
-    segment: Any,
+    key: ProgramKey,
+    segment: Recorded,
     compiled: Callable[[], Compiled],
 ) -> None:
     """Switch to the compiled program."""
@@ -288,40 +304,41 @@ def _set_compiled(
         program.call, program.runs, program.change = compiled()
 
 
-def _heat(program: Program, key: Any, segment: Any) -> None:
+def _heat(program: Program, key: ProgramKey, segment: Recorded) -> None:
     """Compile the program as a frequently run one, if that makes a difference."""
-    source = Source(segment, key[1])
-    graph = graph_of(key, source, hot=True)
+    source = Source(key, segment)
+    graph = graph_of(source, hot=True)
     # One that can be written has no convolution by oneDNN: it is the program that runs already.
     if not can_be_written(graph):
-        program.call = _compile(graph, key, source)
+        program.call = _compile(graph, source)
 
 
 class Source:
     """The source of a program, taken from a segment, which may be released before compilation.
 
     Args:
+        key: of the program.
         segment: before it has run.
-        slots: the requested outputs.
     """
 
-    def __init__(self, segment: Any, slots: Any):
-        self.graph: Graph = segment.graph(slots)
+    def __init__(self, key: ProgramKey, segment: Recorded):
+        self.key = key
+        self.graph: Graph = segment.graph(key.slots)
         self.specs = [value.spec for value in segment.leaves]
         self.scalars = len(segment.scalars)
 
 
-def _compiled(key: tuple[Any, ...], source: Source, may_be_quick: bool = False) -> Compiled:
+def _compiled(source: Source, may_be_quick: bool = False) -> Compiled:
     """The program, the runs until it may be replaced, and what replaces it.
 
     Args:
-        key: see :func:`executable`.
         source: the recorded operations.
         may_be_quick: whether it may be compiled quickly first.
     """
-    graph = graph_of(key, source)
-    options = quick_options(graph, key[3].device.platform) if may_be_quick else {}
-    call = _compile(graph, key, source, options)
+    graph = graph_of(source)
+    platform = source.key.context.device.platform
+    options = quick_options(graph, platform) if may_be_quick else {}
+    call = _compile(graph, source, options)
     if options:
         return call, QUICK_RUNS, _compile_for_speed
     if can_be_written(graph) and any(node.op is CONVOLUTION for node in graph.nodes):
@@ -329,23 +346,22 @@ def _compiled(key: tuple[Any, ...], source: Source, may_be_quick: bool = False) 
     return call, 0, None
 
 
-def graph_of(key: tuple[Any, ...], source: Source, hot: bool = False) -> Graph:
+def graph_of(source: Source, hot: bool = False) -> Graph:
     """The graph of a program, after all passes.
 
     Args:
-        key: see :func:`executable`.
         source: the recorded operations.
         hot: whether it runs often.
     """
-    context = key[3]
+    platform = source.key.context.device.platform
     specs = [(spec.shape, spec.dtype) for spec in source.specs]
-    return pipeline.run(source.graph, "segment", Facts(context.device.platform, specs, hot))
+    return pipeline.run(source.graph, "segment", Facts(platform, specs, hot))
 
 
 def _compile(
-    graph: Graph, key: tuple[Any, ...], source: Source, options: Mapping[str, str] | None = None
+    graph: Graph, source: Source, options: Mapping[str, str] | None = None
 ) -> Callable[..., Any]:
-    _, _, donated, context, _ = key
+    donated, context = source.key.donated, source.key.context
     specs = source.specs
     # With donated buffers the graph is not split: a single program must consume them.
     split = None if donated else prepared.cut(graph)
@@ -445,7 +461,8 @@ def is_compiled(key: tuple[Any, ...]) -> bool:
     """
     programs = _programs.copy()  # at once: a finalizer may run a program meanwhile
     return any(
-        (each[0], each[1], each[3]) == key and not isinstance(program.call, Interpreter | OnDevice)
+        (each.operations, each.slots, each.context) == key
+        and not isinstance(program.call, Interpreter | OnDevice)
         for each, program in programs.items()
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mixnet.context import Context
 from mixnet.ops.generators.source import DrawnNow, does_host_draw
@@ -13,10 +13,14 @@ from mixnet.runtime.value.call import explained
 from mixnet.runtime.value.state import is_tracing, state
 from mixnet.runtime.value.value import Value, from_host
 
+if TYPE_CHECKING:
+    from mixnet.ops.op import Op
+    from mixnet.ops.operator import Statics
+
 
 def record_drawn(
-    op: Any,
-    statics: Any,
+    op: Op,
+    statics: Statics,
     scalars: tuple[float, ...],
     values: tuple[Value, ...],
     context: Context | None = None,
@@ -35,7 +39,7 @@ def record_drawn(
 
 
 def _drawn_by_values(
-    op: Any, statics: Any, scalars: tuple[float, ...], values: tuple[Value, ...]
+    op: Op, statics: Statics, scalars: tuple[float, ...], values: tuple[Value, ...]
 ) -> list[Value] | None:
     """The results of an operator that draws by the values of its inputs, for which it waits.
 

@@ -51,8 +51,8 @@ class HostRun:
 
     def run(
         self,
-        op: Any,
-        statics: Any,
+        op: Operator,
+        statics: Statics,
         scalars: tuple[float, ...],
         values: Sequence[Value],
         context: Context | None,

@@ -31,6 +31,7 @@ from mixnet.ops.tracing.traced import Known
 from mixnet.private_jax.arrays import assembled, parts_of
 from mixnet.process.interrupt import Deferred
 from mixnet.runtime.compile.lower import lower
+from mixnet.runtime.compile.program_key import ProgramKey
 from mixnet.runtime.devices.collective import (
     _sharding,
     _sum,
@@ -427,12 +428,14 @@ _twins: defaultdict[Context, dict[Call, Call]] = defaultdict(dict)
 class _Program:
     """A compiled joint program, with the shapes of its inputs and outputs."""
 
-    def __init__(self, team: Team, segment: Segment, slots: Any, donated: tuple[int, ...]):
+    def __init__(
+        self, team: Team, segment: Segment, slots: tuple[int, ...], donated: tuple[int, ...]
+    ):
         counts = len(segment.leaves), len(segment.scalars)
-        source = Source(segment, slots)
-        key = (segment.program, slots, donated, segment.context, counts)
+        key = ProgramKey(segment.program, slots, donated, segment.context, counts)
+        source = Source(key, segment)
         # Hot from the start: a step over devices is run often, or would not be worth them.
-        graph = graph_of(key, source, hot=True)
+        graph = graph_of(source, hot=True)
         run = lower(graph)
         shapes = [spec.shape for spec in source.specs]
 

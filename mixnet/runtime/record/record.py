@@ -83,7 +83,7 @@ def record(
     return record_call(call, scalars, values)
 
 
-def record_call(call: Any, scalars: tuple[float, ...], values: tuple[Value, ...]) -> list[Value]:
+def record_call(call: Call, scalars: tuple[float, ...], values: tuple[Value, ...]) -> list[Value]:
     """``record`` for a known call, if nothing is traced and no other device is involved."""
     here = state
     where = call.context
@@ -94,7 +94,7 @@ def record_call(call: Any, scalars: tuple[float, ...], values: tuple[Value, ...]
         if segment is None or segment.context is not where or segment.finished:
             segment = _open(where)
     # A single append makes the operation part of the segment: an interrupt comes before it or after it.
-    item = [call]
+    item: list[Any] = [call]
     for value in values:
         item.append(value.slot if value.segment is segment else segment.leaf(value))
     entries = segment.entries
@@ -130,9 +130,11 @@ def _brought(value: Value, context: Context) -> Value:
     return value if value.spec.context.compute is context else copy_across(value, context)
 
 
-def _over_devices(call: Any, scalars: tuple[float, ...], values: tuple[Value, ...]) -> list[Value]:
+def _over_devices(call: Call, scalars: tuple[float, ...], values: tuple[Value, ...]) -> list[Value]:
     """Record an operation in which devices exchange data: its parts before and after, on this device."""
-    plan, (name, count) = call.op.over_devices, call.parties
+    plan, parties = call.op.over_devices, call.parties
+    assert plan is not None and parties is not None
+    name, count = parties
     (own,) = record(plan.own, (), (), values[:1])
     shared = meet_on_tape(name, count, plan.exchange, own)
     return record(plan.rest, call.statics, scalars, (*values, shared))

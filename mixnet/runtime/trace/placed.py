@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.op import Op
 from mixnet.passes import pipeline
 from mixnet.passes.assign_keys import assign_keys
 from mixnet.passes.facts import Facts
@@ -101,6 +102,7 @@ def _run_alone(part: Part, read: Callable[[Entry], Value]) -> list[Value]:
     assert isinstance(node, Node)
     op, values = node.op, tuple([read(each) for each in node.inputs])
     if op.takes_key:
+        assert isinstance(op, Op)  # only an Op draws by the values of its inputs
         results, _ = record_drawn(op, node.statics, node.scalars, values)
     elif op.measure is not None:
         results = record_measured(op, node.statics, node.scalars, values)

@@ -189,65 +189,29 @@ class ScalingView(View):
         return "; ".join(parts).replace("\n", " ")
 
     def table(self) -> tuple[list[str], list[list[Any]]]:
-        rows: list[list[Any]] = []
-        for run in self.payload["runs"]:
-            first = run["points"][0]
-            for p in run["points"]:
-                share = p["thr"] / p["n"] / (first["thr"] / first["n"])
-                expected, error, use = "", "", ""
-                if self.model is not None and _is_of(self.model, run):
-                    value = throughput(self.model, p["n"], run["batch"])
-                    expected, error = digits_text(value), signed_share(value / p["thr"] - 1)
-                    use = _use(self.model, p["n"])
-                spread = f"{digits_text(p['lo'])} … {digits_text(p['hi'])}"
-                rows.append(
-                    [
-                        run["label"],
-                        run["origin"],
-                        p["n"],
-                        digits_text(run["batch"]),
-                        digits_text(p["thr"]),
-                        spread,
-                        p["repeat"],
-                        share_text(share),
-                        expected,
-                        error,
-                        use,
-                    ]
-                )
+        rows = [self._row(run, point) for run in self.payload["runs"] for point in run["points"]]
         if not rows and self.model is not None:
-            for n in (1, 2, 4, 8, 16, 32, 64):
-                value = throughput(self.model, n)
-                share = value / n / throughput(self.model, 1)
-                rows.append(
-                    [
-                        "model",
-                        "model",
-                        n,
-                        digits_text(self.model["batch"]),
-                        digits_text(value),
-                        "",
-                        "",
-                        share_text(share),
-                        digits_text(value),
-                        "",
-                        "",
-                    ]
-                )
-        header = [
-            "program",
-            "how",
-            "devices",
-            "batch per device",
-            "samples/s",
-            "spread",
-            "repeats",
-            "efficiency",
-            "model",
-            "model's error",
-            "use",
+            rows = [_row_of_model(self.model, n) for n in (1, 2, 4, 8, 16, 32, 64)]
+        return _HEADER, rows
+
+    def _row(self, run: dict[str, Any], point: dict[str, Any]) -> list[Any]:
+        """A measured point, beside the model where that is of this program."""
+        n, measured, first = point["n"], point["thr"], run["points"][0]
+        beside = ["", "", ""]
+        if self.model is not None and _is_of(self.model, run):
+            value = throughput(self.model, n, run["batch"])
+            beside = [digits_text(value), signed_share(value / measured - 1), _use(self.model, n)]
+        return [
+            run["label"],
+            run["origin"],
+            n,
+            digits_text(run["batch"]),
+            digits_text(measured),
+            f"{digits_text(point['lo'])} … {digits_text(point['hi'])}",
+            point["repeat"],
+            share_text(measured / n / (first["thr"] / first["n"])),
+            *beside,
         ]
-        return header, rows
 
     def svg(self) -> str:
         rows = bar_rows(self.payload)
@@ -404,3 +368,14 @@ def _of_epoch(samples: float, price: float) -> list[dict[str, Any]]:
         {"id": "samples", "min": 2, "max": 10, "step": 0.05, "value": value, "log": True, "exact": samples},
         {"id": "price", "min": 0, "max": max(20, price), "step": 0.05, "value": price},
     ]  # fmt: skip
+
+
+_HEADER = ["program", "how", "devices", "batch per device", "samples/s", "spread", "repeats", "efficiency",
+           "model", "model's error", "use"]  # fmt: skip
+
+
+def _row_of_model(model: dict[str, Any], n: int) -> list[Any]:
+    value = throughput(model, n)
+    speed, batch = digits_text(value), digits_text(model["batch"])
+    share = share_text(value / n / throughput(model, 1))
+    return ["model", "model", n, batch, speed, "", "", share, speed, "", ""]

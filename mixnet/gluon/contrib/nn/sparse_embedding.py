@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mixnet import ndarray as nd
-from mixnet.dtype import as_dtype
+from mixnet.dtype import dtype_name
 from mixnet.gluon.block import Block
 from mixnet.gluon.nn.embedding import table_repr
 
@@ -40,7 +40,7 @@ class SparseEmbedding(Block):
         self._kwargs = {
             "input_dim": input_dim,
             "output_dim": output_dim,
-            "dtype": as_dtype(dtype).name,
+            "dtype": dtype_name(dtype),
             "sparse_grad": True,
         }
         self.weight = self.params.get(

@@ -16,7 +16,7 @@ import numpy as np
 
 from mixnet import image
 from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, numeric_types
-from mixnet.dtype import as_dtype
+from mixnet.dtype import dtype_name
 from mixnet.gluon.block import Block, HybridBlock
 from mixnet.gluon.data.dataset import takes_batches
 from mixnet.gluon.nn import HybridSequential, Sequential
@@ -122,7 +122,7 @@ class Cast(_OnHost, HybridBlock):
 
     def __init__(self, dtype: DTypeLike = "float32"):
         super().__init__()
-        self._dtype = as_dtype(dtype).name
+        self._dtype = dtype_name(dtype)
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The input in that dtype."""

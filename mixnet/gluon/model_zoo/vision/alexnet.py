@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mixnet.context import Context, cpu
 from mixnet.gluon import nn
-from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.model_zoo.model_store import FOLDER
 from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from mixnet.gluon.block.tensor import Tensor
+from mixnet.gluon.model_zoo.vision.classifier import Classifier
 
 __all__ = ["AlexNet", "alexnet"]
 
 
-class AlexNet(HybridBlock):
+class AlexNet(Classifier):
     """AlexNet, for images of 224 x 224.
 
     Args:
@@ -47,10 +42,6 @@ class AlexNet(HybridBlock):
                     nn.Dropout(0.5),
                 )
             self.output = nn.Dense(classes)
-
-    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """Scores of the classes."""
-        return self.output(self.features(x))
 
 
 def alexnet(

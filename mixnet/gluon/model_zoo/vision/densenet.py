@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mixnet.context import Context, cpu
 from mixnet.gluon import nn
-from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.contrib.nn import HybridConcurrent, Identity
 from mixnet.gluon.model_zoo.model_store import FOLDER
 from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from mixnet.gluon.block.tensor import Tensor
+from mixnet.gluon.model_zoo.vision.classifier import Classifier
 
 __all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201"]
 
@@ -67,7 +62,7 @@ def _make_transition(channels: int) -> nn.HybridSequential:
     return out
 
 
-class DenseNet(HybridBlock):
+class DenseNet(Classifier):
     """DenseNet, for images of 224 x 224.
 
     Args:
@@ -114,10 +109,6 @@ class DenseNet(HybridBlock):
                 nn.Flatten(),
             )
             self.output = nn.Dense(classes)
-
-    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """Scores of the classes."""
-        return self.output(self.features(x))
 
 
 def get_densenet(

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mixnet.context import Context, cpu
 from mixnet.gluon import nn
-from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.contrib.nn import HybridConcurrent
 from mixnet.gluon.model_zoo.model_store import FOLDER
 from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from mixnet.gluon.block.tensor import Tensor
+from mixnet.gluon.model_zoo.vision.classifier import Classifier
 
 __all__ = ["Inception3", "inception_v3"]
 
@@ -124,7 +119,7 @@ def _make_e(prefix: str) -> HybridConcurrent:
     return out
 
 
-class Inception3(HybridBlock):
+class Inception3(Classifier):
     """Inception v3, for images of 299 x 299.
 
     Args:
@@ -159,10 +154,6 @@ class Inception3(HybridBlock):
                 nn.Dropout(0.5),
             )
             self.output = nn.Dense(classes)
-
-    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """Scores of the classes."""
-        return self.output(self.features(x))
 
 
 def inception_v3(

@@ -9,6 +9,7 @@ from mixnet.gluon import nn
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.model_zoo.model_store import FOLDER
 from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
+from mixnet.gluon.model_zoo.vision.classifier import Classifier
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -87,7 +88,7 @@ class LinearBottleneck(HybridBlock):
         return F.elemwise_add(out, x) if self.use_shortcut else out
 
 
-class MobileNet(HybridBlock):
+class MobileNet(Classifier):
     """MobileNet, for images of 224 x 224.
 
     Args:
@@ -116,12 +117,8 @@ class MobileNet(HybridBlock):
                 self.features.add(nn.GlobalAvgPool2D(), nn.Flatten())
             self.output = nn.Dense(classes)
 
-    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """Scores of the classes."""
-        return self.output(self.features(x))
 
-
-class MobileNetV2(HybridBlock):
+class MobileNetV2(Classifier):
     """MobileNetV2, for images of 224 x 224.
 
     Args:
@@ -150,10 +147,6 @@ class MobileNetV2(HybridBlock):
             self.output = nn.HybridSequential(prefix="output_")
             with self.output.name_scope():
                 self.output.add(nn.Conv2D(classes, 1, use_bias=False, prefix="pred_"), nn.Flatten())
-
-    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """Scores of the classes."""
-        return self.output(self.features(x))
 
 
 def _suffix(multiplier: float) -> str:

@@ -11,6 +11,7 @@ from mixnet.gluon import nn
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.model_zoo.model_store import FOLDER
 from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
+from mixnet.gluon.model_zoo.vision.classifier import Classifier
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -222,11 +223,8 @@ class BottleneckV2(HybridBlock):
         return self.conv3(x) + shortcut
 
 
-class _ResNet(HybridBlock):
+class _ResNet(Classifier):
     """The base of both versions: a stem, stages of blocks, and a head."""
-
-    features: nn.HybridSequential
-    output: nn.Dense
 
     def _check(self, layers: Sequence[int], channels: Sequence[int]) -> None:
         if len(layers) != len(channels) - 1:
@@ -270,10 +268,6 @@ class _ResNet(HybridBlock):
             for _ in range(layers - 1):
                 stage.add(block(channels, 1, False, in_channels=channels, prefix=""))
         return stage
-
-    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """Scores of the classes."""
-        return self.output(self.features(x))
 
 
 class ResNetV1(_ResNet):

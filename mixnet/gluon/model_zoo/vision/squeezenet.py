@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mixnet.base import CheckError
 from mixnet.context import Context, cpu
 from mixnet.gluon import nn
-from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.contrib.nn import HybridConcurrent
 from mixnet.gluon.model_zoo.model_store import FOLDER
 from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from mixnet.gluon.block.tensor import Tensor
+from mixnet.gluon.model_zoo.vision.classifier import Classifier
 
 __all__ = ["SqueezeNet", "squeezenet1_0", "squeezenet1_1"]
 
@@ -42,7 +37,7 @@ def _fire(squeeze: int) -> nn.HybridSequential:
     return out
 
 
-class SqueezeNet(HybridBlock):
+class SqueezeNet(Classifier):
     """SqueezeNet, for images of 224 x 224.
 
     Args:
@@ -75,10 +70,6 @@ class SqueezeNet(HybridBlock):
                 nn.AvgPool2D(13),
                 nn.Flatten(),
             )
-
-    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """Scores of the classes."""
-        return self.output(self.features(x))
 
 
 def get_squeezenet(

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mixnet.base import CheckError
 from mixnet.context import Context, cpu
 from mixnet.gluon import nn
-from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.model_zoo.model_store import FOLDER
 from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
+from mixnet.gluon.model_zoo.vision.classifier import Classifier
 from mixnet.initializer import Xavier
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from mixnet.gluon.block.tensor import Tensor
 
 __all__ = [
     "VGG",
@@ -40,7 +35,7 @@ vgg_spec = {
 }
 
 
-class VGG(HybridBlock):
+class VGG(Classifier):
     """VGG, for images of 224 x 224.
 
     Args:
@@ -93,10 +88,6 @@ class VGG(HybridBlock):
                 features.add(nn.Activation("relu"))
             features.add(nn.MaxPool2D(strides=2))
         return features
-
-    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """Scores of the classes."""
-        return self.output(self.features(x))
 
 
 def get_vgg(
