@@ -26,5 +26,7 @@ def test_probabilities_of_one_generator(normal) -> None:
 
 
 def test_buckets_that_leave_out_numbers_are_refused(normal) -> None:
-    with pytest.raises(ValueError, match=r"of 100 numbers are in the buckets, where 50 are expected"):
+    with pytest.raises(
+        ValueError, match=r"of 100 numbers are in the buckets, where 50 are expected"
+    ):
         test_utils.chi_square_check(normal, [(0, 1)], [0.5], nsamples=100)

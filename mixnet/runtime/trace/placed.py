@@ -16,6 +16,7 @@ from mixnet.runtime.record.measure import record_measured
 from mixnet.runtime.record.moving import move
 from mixnet.runtime.record.record import record
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph
+from mixnet.runtime.trace.turns import record_turns
 from mixnet.runtime.value.value import Value
 
 
@@ -100,6 +101,8 @@ def _run_alone(part: Part, read: Callable[[Entry], Value]) -> list[Value]:
     node = part.alone
     assert isinstance(node, Node)
     op, values = node.op, tuple([read(each) for each in node.inputs])
+    if op.turns_by_value:
+        return record_turns(node, values, part.context)
     if op.takes_key:
         results, _ = record_drawn(op, node.statics, node.scalars, values)
     elif op.measure is not None:
