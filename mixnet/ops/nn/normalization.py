@@ -155,8 +155,9 @@ def group_norm(
             )
     grouped = data.reshape(data.shape[0], num_groups, math.prod(data.shape[1:]) // num_groups)
     out, average, deviation = _standard(grouped, (2,), eps)
-    # Squares that overflow give NaN, as in MXNet, and not zeros, which nobody would notice.
-    out, deviation = (jnp.where(jnp.isinf(deviation), jnp.nan, each) for each in (out, deviation))
+    # Squares that overflow give NaN, as in MXNet, and not zeros, which nobody would notice; gradients, too.
+    valid = jnp.where(jnp.isinf(deviation), jnp.nan, jnp.ones_like(deviation))
+    out, deviation = out * valid, deviation * valid
     out = out * gamma.reshape(1, -1, 1) + beta.reshape(1, -1, 1)
     return out.reshape(data.shape), average[..., 0], deviation[..., 0]
 
