@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -33,6 +34,10 @@ class _RequestError(GradientError, KeyError, mxnet_name="KeyError"):
     """A kind of gradient that does not exist."""
 
     __str__ = Exception.__str__  # not the quoted key of a KeyError
+
+
+_without_request: dict[int, weakref.ref[Handle]] = {}
+"""The arrays that were marked with ``null``, until backward passes an operation that read them."""
 
 
 class Mark:
@@ -69,6 +74,25 @@ class Mark:
         if value.node is None:
             self.on(value)
         return value.node is not None and value.node.statics is self
+
+
+def keep_mark(handle: Handle, mark: Mark) -> None:
+    """Note an array that was just marked, if no gradient is asked for."""
+    number = id(handle)
+    if mark.request == "null":
+        _without_request[number] = weakref.ref(handle, lambda _: _without_request.pop(number, None))
+    else:
+        _without_request.pop(number, None)
+
+
+def _drop_marks(nodes: Iterable[Node]) -> None:
+    """Arrays without requests that a freed tape read are no variables any more, as in MXNet."""
+    values = {id(value) for node in nodes if node.op is not None for value in node.values}
+    for number, reference in list(_without_request.items()):
+        handle = reference()
+        if handle is not None and id(handle._value) in values:
+            handle._drop_mark()
+            _without_request.pop(number, None)
 
 
 def on_tape(value: Value) -> bool:
@@ -348,6 +372,8 @@ class Tape:
         What was computed is a constant from now on: a recurrent network that goes on from the last
         states of one batch learns from the next batch alone.
         """
+        if _without_request:
+            _drop_marks(self.nodes)
         for node in self.nodes:
             if node.op is not None:
                 node.op, node.statics, node.values, node.inputs = None, _FREED, None, ()  # type: ignore[assignment]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
+
+import jax
+import numpy as np
 
 from mixnet.graph.draws import numbers_of_draws
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Node
+from mixnet.ops.generators.source import Demands
+from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.util import is_np_shape
 
 
@@ -50,13 +55,38 @@ class SubGraph:
             self._numbers[training] = numbers
         return numbers
 
-    def run(self, arrays: Sequence[Any], stream: object, training: bool) -> list[Any]:
+    def demands(self, arrays: Sequence[Any], training: bool) -> Demands:
+        """What the host draws for a run, in the order of the nodes, as MXNet.
+
+        Args:
+            arrays: one for each input, of which shape and dtype are read.
+            training: mode of operators that behave otherwise in training.
+        """
+        demands: list[tuple[int, Any]] = []
+
+        def watch(node: Node, number: int, inputs: Sequence[Any]) -> None:
+            known = tuple([(each.shape, np.dtype(each.dtype)) for each in inputs])
+            demands.append((number, node.op.demands(_statics(node, training), known, node.scalars)))
+
+        specs = [None if e is None else jax.ShapeDtypeStruct(e.shape, e.dtype) for e in arrays]
+        stream = jax.ShapeDtypeStruct(*STREAM_SPEC)
+        jax.eval_shape(lambda each, stream: self.run(each, stream, training, watch), specs, stream)
+        return demands
+
+    def run(
+        self,
+        arrays: Sequence[Any],
+        stream: object,
+        training: bool,
+        watch: Callable[[Node, int, Sequence[Any]], None] | None = None,
+    ) -> list[Any]:
         """Arrays of the heads.
 
         Args:
             arrays: one for each input.
             stream: where random operators draw from, each by its number.
             training: mode of operators that behave otherwise in training.
+            watch: called with each operator that draws, its number and its inputs.
         """
         known = {(node, 0): array for node, array in zip(self.graph.inputs, arrays, strict=True)}
         numbers, _ = self._draws(training)
@@ -64,6 +94,8 @@ class SubGraph:
             inputs = [known[entry.node, entry.index] for entry in node.inputs]
             scalars = list(node.scalars)
             if node.op.takes_key:
+                if watch is not None and node.op.draws(_statics(node, training)):
+                    watch(node, numbers[node], inputs)
                 inputs.append(stream)
                 scalars.append(float(numbers[node]))
             for i, output in enumerate(node.op.apply(_statics(node, training), inputs, scalars)):

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import jax
 import numpy as np
 
-from mixnet.autograd.tape import Mark, on_tape
+from mixnet.autograd.tape import Mark, keep_mark, on_tape
 from mixnet.autograd.tape import backward as run_backward
 from mixnet.base import (
     AttributeTypeError,
@@ -360,8 +360,13 @@ class NDArray(Handle, Installed):
     def _set_mark(self, mark: Mark) -> None:
         link = self._linked()
         link.mark = mark
+        keep_mark(self, mark)
         if self._value.node is not None and link.base is None:
             self._value = self._value.alias()  # a variable starts a new tape
+
+    def _drop_mark(self) -> None:
+        if self._link is not None:
+            self._link.mark = None
 
     @property
     def grad(self) -> Any:
@@ -373,7 +378,8 @@ class NDArray(Handle, Installed):
         """Make this a variable: backward writes its gradient to ``grad``.
 
         Args:
-            grad_req: ``'write'`` replaces the gradient, ``'add'`` adds to it, ``'null'`` leaves it unchanged.
+            grad_req: ``'write'`` replaces the gradient, ``'add'`` adds to it, ``'null'`` asks for
+                none: ``grad`` is zeros until backward has passed an operation that read the array, then None.
             stype: storage type of the gradient: ``'default'``, or ``'row_sparse'`` for one that
                 holds only the rows which an Embedding or a product with a csr matrix has read.
         """

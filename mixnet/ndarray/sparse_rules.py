@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ Rule = Callable[[Op, Sequence[Any], dict[str, Any]], Any]
 RULES: dict[str, Rule] = {}
 
 _log = logging.getLogger("mixnet.sparse")
-_warned: set[tuple[str, str]] = set()
+_warned: set[tuple[str, ...]] = set()
 
 
 def run(
@@ -81,7 +81,7 @@ def _recorded(
     dense = invoke_any(op, [_plain(each) for each in arrays], dict(attributes))
     if stype in (None, "default"):
         if stype is None:
-            _warn(op, arrays)
+            _warn(op, arrays, attributes, dense)
         return dense
     with RecordingScope(False, None):
         result = _computed(op, arrays, attributes, stype)
@@ -105,7 +105,7 @@ def _computed(
     if result is None:
         result = _on_dense_copies(op, arrays, attributes)
         if stype is None:
-            _warn(op, arrays)
+            _warn(op, arrays, attributes, result)
     if stype is None or not isinstance(result, NDArray) or result.stype == stype:
         return result
     dense = result._dense() if isinstance(result, BaseSparseNDArray) else result
@@ -123,17 +123,28 @@ def _plain(array: NDArray) -> NDArray:
     return NDArray._wrap(array._read()) if array._is_sparse else array
 
 
-def _warn(op: Op, arrays: Sequence[NDArray]) -> None:
-    """Say once for an operator and storage types that it takes dense copies: on stderr, as MXNet does."""
-    stypes = ", ".join(each.stype for each in arrays)
-    if (op.name, stypes) in _warned or not config.get("MXNET_STORAGE_FALLBACK_LOG_VERBOSE"):
+def _warn(
+    op: Op, arrays: Sequence[NDArray], attributes: Mapping[str, object], result: Results
+) -> None:
+    """Say that an operator takes dense copies: on stderr, once for each set of storage types and attributes,
+    as MXNet does.
+    """
+    if not config.get("MXNET_STORAGE_FALLBACK_LOG_VERBOSE"):
         return
-    _warned.add((op.name, stypes))
+    results = [result] if isinstance(result, NDArray) else result
+    inputs, outputs = (", ".join(each.stype for each in group) for group in (arrays, results))
+    given = ", ".join(f"{name}={value!r:.40}" for name, value in attributes.items())
+    if (op.name, inputs, outputs, given) in _warned:
+        return
+    _warned.add((op.name, inputs, outputs, given))
     _log.warning(
-        "%s has no rule for inputs of storage types %s: it runs on dense copies. "
-        "MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 turns this message off.",
+        "Storage type fallback: %s(%s) has no kernel for inputs of storage types %s. It runs on dense "
+        "copies; the results are the same, of storage types %s. MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 "
+        "turns this message off.",
         op.name,
-        stypes,
+        given,
+        inputs,
+        outputs,
     )
 
 

@@ -20,8 +20,8 @@ from mixnet.ops.generators.source import (
     DrawnNow,
 )
 from mixnet.ops.operator import Arrays, Statics
-from mixnet.ops.parameters import KEY, STREAM, Parametrized, as_called
-from mixnet.ops.schema.stream import key_at, stream_at
+from mixnet.ops.parameters import KEY, Parametrized, as_called
+from mixnet.ops.schema.stream import key_at
 
 
 class Computed(Parametrized):
@@ -30,7 +30,6 @@ class Computed(Parametrized):
     one_dtype: bool
     integers: Sequence[str] | None
     booleans: bool
-    takes_stream: bool
     draws_as_mxnet: bool
     draws_by_value: bool
     draws_on_numpy: str | None
@@ -53,8 +52,6 @@ class Computed(Parametrized):
             return arrays, scalars, None
         *arrays, stream = arrays
         *scalars, draw = scalars
-        if self.takes_stream:
-            return arrays, scalars, stream_at(stream, draw)
         return arrays, scalars, key_at(stream, draw, self.draws_as_mxnet)
 
     def with_declared_gradient(
@@ -156,7 +153,7 @@ class Computed(Parametrized):
             )
         self._check_own(arrays)
         if self.takes_key:
-            keywords[STREAM if self.takes_stream else KEY] = key
+            keywords[KEY] = key
         outputs = self.function(*self._place(statics, arrays), **keywords)
         return tuple(outputs) if isinstance(outputs, (tuple, list)) else (outputs,)
 
@@ -229,7 +226,7 @@ class Computed(Parametrized):
         assert self._gradient is not None
         keywords = self.keywords(statics, scalars)
         if self.takes_key:
-            keywords[STREAM if self.takes_stream else KEY] = key
+            keywords[KEY] = key
         one = len(outputs) == 1
         placed = self._place(statics, arrays)
         gradients = self._gradient(

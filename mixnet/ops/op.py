@@ -43,8 +43,8 @@ class Op(Computed):
     Args:
         name: MXNet's registered name.
         function: pure. Arrays are positional parameters, attributes keyword-only ones; ``*data`` makes the
-            operator variadic. A keyword-only ``key`` receives a random key, ``stream`` the stream of random
-            numbers at the position of the call, ``training`` whether autograd is in training mode.
+            operator variadic. A keyword-only ``key`` receives a random key, ``training`` whether autograd
+            is in training mode.
         aliases: further names; ``np.x`` and ``npx.x`` are names in ``mx.np`` and ``mx.npx``.
         states: array parameters that the operator writes. The function returns their new values after its
             outputs. For a variadic operator: a function of the attributes that returns the positions of
@@ -89,6 +89,7 @@ class Op(Computed):
         draws_on_numpy: attribute with the shape of the result, for an operator whose calls without arrays can
             be divided into calls for parts of the shape. These compute with NumPy if their numbers and
             draws are NumPy's.
+        turns_by_value: for loops and branches: whether values decide which bodies run, and how often.
         keeps_outputs: whether its gradient reads the outputs of this very call, which must not be computed
             again. They are repeated after outputs and states, where backward finds them.
         states_in_backward: whether its gradient writes its states, too. The rule of ``set_gradient`` then
@@ -160,6 +161,7 @@ class Op(Computed):
         draws_as_mxnet: bool = False,
         draws_by_value: bool = False,
         draws_on_numpy: str | None = None,
+        turns_by_value: bool = False,
         keeps_outputs: bool = False,
         states_in_backward: bool = False,
         flops: int | None = None,
@@ -209,6 +211,7 @@ class Op(Computed):
         self.draws_as_mxnet = draws_as_mxnet
         self.draws_by_value = draws_by_value
         self.draws_on_numpy = draws_on_numpy
+        self.turns_by_value = turns_by_value
         self.keeps_outputs = keeps_outputs
         self.states_in_backward = states_in_backward
         self.flops = flops

@@ -97,6 +97,7 @@ class Operator:
     """How shapes of arrays and results depend on each other, for inference that goes back."""
     measure: Callable[[Mapping[str, Any], Mapping[str, Any]], int] | None = None
     """The number of elements of the result from values, where the shape depends on them."""
+    turns_by_value = False
     shaped_by: str | None = None
     family: Family | None = None
     activation: Activation = None

@@ -24,7 +24,7 @@ from mixnet.ops.schema.attributes import (
 
 # Keyword-only parameters that the runtime fills in; they are no attributes. A ``key`` that is
 # annotated as a string or a number is an attribute.
-KEY, STREAM, TRAINING = "key", "stream", "training"
+KEY, TRAINING = "key", "training"
 
 
 # Before names that mx.nd.image, mx.nd.random, mx.np and so on have without it.
@@ -78,7 +78,7 @@ class Parametrized(Operator):
     def _read_signature(self) -> None:
         hints = typing.get_type_hints(self.function, include_extras=True)
         arrays, self.variadic, attributes = [], None, {}
-        self.takes_key = self.takes_stream = self.takes_training = False
+        self.takes_key = self.takes_training = False
         optional_arrays = set()
         for each in inspect.signature(self.function).parameters.values():
             if each.kind is each.VAR_POSITIONAL:
@@ -89,8 +89,6 @@ class Parametrized(Operator):
                     optional_arrays.add(each.name)
             elif each.name == KEY and each.annotation in (each.empty, Any, "Any"):
                 self.takes_key = True
-            elif each.name == STREAM:
-                self.takes_key = self.takes_stream = True
             elif each.name == TRAINING:
                 self.takes_training = True
             else:

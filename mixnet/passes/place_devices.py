@@ -189,7 +189,16 @@ def is_cut(graph: Graph, context: Context) -> bool:
 def _runs_alone(node: Node, context: Context) -> bool:
     """Whether a node waits for values, or its gradient writes states: backward then writes their arrays."""
     written = node.op.written_in_backward(node.statics, len(node.inputs))
-    return bool(written) or awaits_values(node, context)
+    return bool(written) or awaits_values(node, context) or _draws_by_turns(node, context)
+
+
+def _draws_by_turns(node: Node, context: Context) -> bool:
+    """Whether values decide which bodies of a loop or branch run, for which the host draws."""
+    op = node.op
+    if not (isinstance(op, Op) and op.turns_by_value and does_host_draw(context)):
+        return False
+    bodies = op.keywords(node.statics)["subgraphs"]
+    return any(body.draws(training) for body in bodies for training in (False, True))
 
 
 PartKey = tuple[int, Context, Node | None]

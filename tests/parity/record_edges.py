@@ -26,9 +26,15 @@ import numpy as np
 FIXTURE = Path(__file__).parent / "fixtures" / "edges.json"
 FAMILIES = (
     "array.create", "array.indexing", "array.join", "array.rearrange", "array.shape", "array.slicing",
-    "math.broadcast", "math.elementwise", "math.linalg_product", "math.reduce", "math.unary",
-    "nn.activation", "nn.dense", "nn.softmax", "numpy.arithmetic", "numpy.join", "numpy.products",
-    "numpy.reduce", "numpy.selection", "numpy.shape",
+    "math.broadcast", "math.checks", "math.elementwise", "math.gradient", "math.histogram",
+    "math.linalg", "math.linalg_factor", "math.linalg_product", "math.linalg_triangle", "math.reduce",
+    "math.unary", "nn.activation", "nn.attention", "nn.batch_norm", "nn.columns", "nn.convolution",
+    "nn.ctc", "nn.deformable", "nn.dense", "nn.loss_head", "nn.normalization", "nn.pooling",
+    "nn.resample", "nn.sequence", "nn.softmax", "numpy.arithmetic", "numpy.create", "numpy.join",
+    "numpy.products", "numpy.reduce", "numpy.selection", "numpy.shape", "random.density",
+    "update.optimizer_update", "vision.boxes", "vision.correlation",
+    "vision.position_sensitive", "vision.proposal", "vision.region", "vision.spatial_transform",
+    "vision.suppression",
 )  # fmt: skip
 DTYPES = ("float16", "float64", "uint8", "int8", "int32", "int64", "bool")
 SPECIAL = (

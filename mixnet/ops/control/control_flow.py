@@ -1,14 +1,14 @@
 """Loops and branches over subgraphs: one XLA loop or conditional each, with gradients.
 
 A subgraph is anything with ``run(arrays, stream, training)`` that returns a list of arrays,
-``draws(training)``, how many random numbers that takes, and ``has_scalars``, whether it is written
-for arrays without axes;
+``draws(training)``, how many random numbers that takes, ``demands(arrays, training)``, what MXNet draws
+for it, and ``has_scalars``, whether it is written for arrays without axes;
 :class:`mixnet.graph.subgraph.SubGraph` is one. What comes in by ``*_locs`` is MXNet's order of the
 subgraph's inputs, as a symbol file states it.
 
 A call takes one number and draws from the stream that begins there, see
 :mod:`mixnet.ops.schema.stream`. Each turn of a loop draws what it would draw as a turn of a loop
-in Python: its numbers follow those of the turn before.
+in Python: its numbers follow those of the turn before. On CPUs, those of a ``_foreach`` are MXNet's.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import jax.numpy as jnp
 
 from mixnet.base import ShapeError
 from mixnet.ops.control import loops
+from mixnet.ops.generators.source import is_drawn_by_host, tables
 from mixnet.ops.op import Place
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Shape
@@ -55,7 +56,7 @@ def _as_declared(results: list[Any], states: list[Any]) -> list[Any]:
     return [new.astype(old.dtype) for new, old in zip(results, states, strict=True)]
 
 
-@op("_foreach", num_args="num_args", outputs=_count)
+@op("_foreach", num_args="num_args", outputs=_count, draws_as_mxnet=True)
 def foreach(
     *data,
     subgraphs: Any,
@@ -64,7 +65,7 @@ def foreach(
     in_data_locs: Shape,
     in_state_locs: Shape,
     remain_locs: Shape,
-    stream,
+    key,
     training,
 ):
     """A body run on every slice along the first axis of some arrays, carrying states.
@@ -88,17 +89,25 @@ def foreach(
     def place(slices: Any, carried: Any) -> list[Any]:
         return _place([*slices, *carried, *rest], (*in_data_locs, *in_state_locs, *remain_locs))
 
-    own, draws = loop_stream(stream), body.draws(training)
+    def of_body(slices: Any) -> Any:
+        return slices if body.has_scalars else [jnp.atleast_1d(each) for each in slices]
+
+    length, draws = sliced[0].shape[0], body.draws(training)
+    own = turns = None
+    if is_drawn_by_host(key):
+        first = [jax.ShapeDtypeStruct(each.shape[1:], each.dtype) for each in sliced]
+        inputs = place(jax.eval_shape(of_body, first), states)
+        turns = tables(key, length, draws, body.demands(inputs, training))
+    else:
+        own, turns = loop_stream(key), jnp.arange(length)
 
     def step(carried: Any, item: Any) -> Any:
-        number, slices = item
-        if not body.has_scalars:
-            slices = [jnp.atleast_1d(each) for each in slices]
-        results = body.run(place(slices, carried), advanced(own, draws * number), training)
+        turn, slices = item
+        stream = turn if own is None else advanced(own, draws * turn)
+        results = body.run(place(of_body(slices), carried), stream, training)
         return _as_declared(results[num_out_data:], carried), results[:num_out_data]
 
-    length = sliced[0].shape[0]
-    last, stacked = loops.scan(step, states, (jnp.arange(length), list(sliced)))
+    last, stacked = loops.scan(step, states, (turns, list(sliced)))
     return (*stacked, *last)
 
 
@@ -116,7 +125,7 @@ UNLIMITED = (1 << 31) - 1
 """``max_iterations`` of a loop that runs for as long as its condition holds."""
 
 
-@op("_while_loop", num_args="num_args", outputs=_count)
+@op("_while_loop", num_args="num_args", outputs=_count, turns_by_value=True)
 def while_loop(
     *data,
     subgraphs: Any,
@@ -126,7 +135,7 @@ def while_loop(
     cond_input_locs: Shape,
     func_input_locs: Shape,
     func_var_locs: Shape,
-    stream,
+    key,
     training,
 ):
     """A body run while a condition holds, at most ``max_iterations`` times.
@@ -151,7 +160,7 @@ def while_loop(
     condition, body = subgraphs
     # Which of the data the loop variables are; those that the body does not read are the first ones.
     which = [func_input_locs[place] if place >= 0 else i for i, place in enumerate(func_var_locs)]
-    own, tests, steps = loop_stream(stream), condition.draws(training), body.draws(training)
+    own, tests, steps = loop_stream(key), condition.draws(training), body.draws(training)
 
     def holds(values: list[Any], number: jax.Array) -> Any:
         place = advanced(own, (tests + steps) * number)
@@ -200,7 +209,7 @@ def _(subgraphs, cond_input_locs, func_input_locs, **_):
     return [(s, [Place(i) for i in at]) for s, at in zip(subgraphs, both, strict=True)]
 
 
-@op("_cond", num_args="num_args", outputs=_count)
+@op("_cond", num_args="num_args", outputs=_count, turns_by_value=True)
 def cond(
     *data,
     subgraphs: Any,
@@ -208,7 +217,7 @@ def cond(
     cond_input_locs: Shape,
     then_input_locs: Shape,
     else_input_locs: Shape,
-    stream,
+    key,
     training,
 ):
     """One of two subgraphs, by a condition; only that one runs.
@@ -225,7 +234,7 @@ def cond(
     """
     condition, yes, no = subgraphs
     tested = [data[i] for i in cond_input_locs]
-    own = loop_stream(stream)
+    own = loop_stream(key)
     (holds,) = condition.run(tested, own, training)
     after = advanced(own, condition.draws(training))
 

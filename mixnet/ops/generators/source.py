@@ -44,7 +44,7 @@ class Demand(NamedTuple):
         each: words for a number.
         places: how many positions there are to choose from.
         parameters: of the distribution, for numbers that are drawn until they are accepted; each a number, or
-            one for each number.
+            one for each number. Of tables: how many draws each has, and their demands.
     """
 
     kind: str
@@ -105,6 +105,16 @@ _KINDS: dict[str, Callable[[mersenne.Generator, Demand], np.ndarray]] = {
         source.unique_zipfian(demand.parameters[0], demand.parameters[1], demand.places).reshape(-1)
     ),
 }
+
+
+def _tables(source: mersenne.Generator, demand: Demand) -> np.ndarray:
+    words = np.empty((demand.numbers, demand.each), np.uint32)
+    for table in words:
+        fill(table, source, *demand.parameters)
+    return words.reshape(-1)
+
+
+_KINDS["tables"] = _tables
 
 
 def size_of(draws: int, demands: Demands) -> int:
@@ -335,3 +345,16 @@ def unique_zipfian(key: Any, places: int, rows: int, count: int) -> tuple[Any, A
     (drawn,) = key.take(Demand("unique zipfian", rows * (count + 1), 2, places, (rows, count)))
     numbers = jax.lax.bitcast_convert_type(drawn.reshape(-1, 2), jnp.int64).reshape(rows, count + 1)
     return numbers[:, :-1], numbers[:, -1]
+
+
+def tables(key: Any, count: int, draws: int, demands: Demands) -> Any:
+    """A table for each turn of a loop, one in each row.
+
+    Args:
+        key: see :func:`is_drawn_by_host`.
+        count: of the turns.
+        draws: how many a turn has.
+        demands: of a turn.
+    """
+    size = size_of(draws, demands)
+    return key.take(Demand("tables", count, size, 0, (draws, demands)))[0].reshape(count, size)

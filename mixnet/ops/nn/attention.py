@@ -36,7 +36,7 @@ def _scores(name: str, queries: jax.Array, keys: jax.Array) -> Any:
         )
     scaled = queries / math.sqrt(queries.shape[-1])
     scores = jnp.einsum("qnhd,knhd->nhqk", scaled, keys)
-    return scores.reshape(-1, *scores.shape[2:])
+    return scores.reshape(math.prod(scores.shape[:2]), *scores.shape[2:])
 
 
 def _weighted(name: str, attention: jax.Array, values: jax.Array) -> Any:
@@ -48,7 +48,7 @@ def _weighted(name: str, attention: jax.Array, values: jax.Array) -> Any:
         )
     weights = attention.reshape(batch, heads, *attention.shape[1:])
     out = jnp.einsum("nhqk,knhd->qnhd", weights, values)
-    return out.reshape(*out.shape[:2], -1)
+    return out.reshape(*out.shape[:2], math.prod(out.shape[2:]))
 
 
 _PRECISION: dict[str, Any] = {"floats": True, "precision": "widest", "bfloat16": "unlisted"}

@@ -37,7 +37,7 @@ def _columns(
         first = [t * d for t, d in zip(tap, dilates, strict=True)]
         end = [f + s * (n - 1) + 1 for f, s, n in zip(first, steps, counts, strict=True)]
         window = jax.lax.slice(data, (0, 0, *first), (*data.shape[:2], *end), (1, 1, *steps))
-        taps.append(window.reshape(*data.shape[:2], 1, -1))
+        taps.append(window.reshape(*data.shape[:2], 1, math.prod(counts)))
     columns = jnp.concatenate(taps, 2)
     return columns.reshape(data.shape[0], data.shape[1] * len(taps), columns.shape[-1])
 

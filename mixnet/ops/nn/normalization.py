@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import jax
@@ -152,8 +153,11 @@ def group_norm(
                 f"GroupNorm: {name} is {parameter.shape}, but num_groups={num_groups} needs "
                 f"{(num_groups,)}: MXNet has one number for each group, not for each channel."
             )
-    grouped = data.reshape(data.shape[0], num_groups, -1)
+    grouped = data.reshape(data.shape[0], num_groups, math.prod(data.shape[1:]) // num_groups)
     out, average, deviation = _standard(grouped, (2,), eps)
+    # Squares that overflow give NaN, as in MXNet, and not zeros, which nobody would notice; gradients, too.
+    valid = jnp.where(jnp.isinf(deviation), jnp.nan, jnp.ones_like(deviation))
+    out, deviation = out * valid, deviation * valid
     out = out * gamma.reshape(1, -1, 1) + beta.reshape(1, -1, 1)
     return out.reshape(data.shape), average[..., 0], deviation[..., 0]
 

@@ -14,6 +14,11 @@ from mixnet.ops.derive import array, attribute, present
 from mixnet.ops.registry import op
 
 
+def _not_negative(sample: jax.Array) -> Any:
+    """The sample, NaN where it is below 0."""
+    return jnp.where(sample < 0, jnp.nan, sample)
+
+
 def _uniform(sample: jax.Array, low: jax.Array, high: jax.Array) -> Any:
     """The density 1 / (high - low) of uniform numbers; samples are assumed to lie between."""
     return jnp.broadcast_to(-jnp.log(high - low), sample.shape)
@@ -26,7 +31,8 @@ def _normal(sample: jax.Array, mu: jax.Array, sigma: jax.Array) -> Any:
 
 def _gamma(sample: jax.Array, alpha: jax.Array, beta: jax.Array) -> Any:
     """The density of gamma numbers of shape ``alpha`` and rate ``beta``."""
-    return alpha * jnp.log(beta) + xlogy(alpha - 1, sample) - beta * sample - gammaln(alpha)
+    powers = xlogy(alpha - 1, _not_negative(sample))
+    return alpha * jnp.log(beta) + powers - beta * sample - gammaln(alpha)
 
 
 def _exponential(sample: jax.Array, lam: jax.Array) -> Any:
@@ -54,9 +60,26 @@ def _generalized_negative_binomial(sample: jax.Array, mu: jax.Array, alpha: jax.
 
 def _dirichlet(sample: jax.Array, alpha: jax.Array) -> Any:
     """The density of Dirichlet vectors, along the last axis, of concentrations ``alpha``."""
-    powers = xlogy(alpha - 1, sample) - gammaln(alpha)
+    powers = xlogy(alpha - 1, _not_negative(sample)) - gammaln(alpha)
     return jnp.sum(powers, -1) + gammaln(jnp.sum(alpha, -1))
 
+
+def _uniform_itself(sample: jax.Array, low: jax.Array, high: jax.Array) -> Any:
+    return jnp.broadcast_to(1 / (high - low), sample.shape)
+
+
+def _normal_itself(sample: jax.Array, mu: jax.Array, sigma: jax.Array) -> Any:
+    return jnp.exp(-jnp.square((sample - mu) / sigma) / 2) / (jnp.sqrt(2 * jnp.pi) * sigma)
+
+
+def _exponential_itself(sample: jax.Array, lam: jax.Array) -> Any:
+    return lam * jnp.exp(-lam * sample)
+
+
+# The densities that MXNet does not compute by their logarithms, which differ for parameters below 0.
+_ITSELF: dict[str, Callable[..., Any]] = {
+    "uniform": _uniform_itself, "normal": _normal_itself, "exponential": _exponential_itself,
+}  # fmt: skip
 
 # name: logarithm of the density, parameters
 _DENSITIES: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
@@ -103,8 +126,12 @@ def _declare(distribution: str) -> None:
         placed = _placed(name, sample, parameters, event)
         if dtype == jnp.float16:
             sample, *placed = (each.astype(jnp.float32) for each in (sample, *placed))
-        result = logarithm(sample, *placed)
-        result = (result if is_log else jnp.exp(result)).astype(dtype)
+        if is_log or distribution not in _ITSELF:
+            result = logarithm(sample, *placed)
+            result = result if is_log else jnp.exp(result)
+        else:
+            result = _ITSELF[distribution](sample, *placed)
+        result = result.astype(dtype)
         return result.reshape(result.shape or (1,))
 
     text = (

@@ -6,7 +6,7 @@ draws what its operators, called one by one, would have drawn from there on.
 
 A loop or branch takes one number, whatever it contains: the key there begins a stream of its
 own, from which its turns draw. So what is drawn after it does not depend on how many turns it
-makes, or on which branch runs.
+makes, or on which branch runs. In a table, the number of a ``_foreach`` has a table for each turn.
 """
 
 from __future__ import annotations
@@ -62,14 +62,6 @@ def _in_uint32(number: Any) -> Any:
     return jnp.uint32(number)
 
 
-def stream_at(stream: Any, number: Any) -> Any:
-    """The stream of threefry keys from draw ``number`` on."""
-    if is_table(stream):
-        key = jax.random.key_data(key_at(stream, number))
-        return jnp.concatenate([key, jnp.zeros(1, jnp.uint32)])
-    return advanced(stream, number)
-
-
-def loop_stream(stream: Any) -> Any:
-    """The stream at the start of a loop's body; the loop takes the next number of ``stream``."""
-    return jnp.concatenate([jax.random.key_data(key_at(stream, 0)), jnp.zeros(1, jnp.uint32)])
+def loop_stream(key: Any) -> Any:
+    """The stream of the turns of a loop, or of a branch, from the key of its one number."""
+    return jnp.concatenate([jax.random.key_data(key), jnp.zeros(1, jnp.uint32)])

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import OperatorValueError
+from mixnet.base import DTypeError, OperatorValueError
 from mixnet.ops.array.indexing import OUTSIDE, slices_at, sums_at
 from mixnet.ops.array.plain import in_dtype
 from mixnet.ops.registry import op
@@ -23,6 +23,11 @@ from mixnet.ops.schema.dtypes import Dtypes, number_of_dtype
 
 def _whole(numbers: jax.Array) -> Any:
     return in_dtype(numbers, np.dtype(np.int64))
+
+
+def _not_boolean(data: jax.Array) -> Any:
+    """Booleans as whole numbers."""
+    return _whole(data) if data.dtype == jnp.bool_ else data
 
 
 def _weighted(rows: jax.Array, weights: jax.Array) -> Any:
@@ -119,6 +124,7 @@ def scatter_plus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
 
     Source: MXNet operator ``_scatter_plus_scalar``.
     """
+    data = _not_boolean(data)
     return data + number_of_dtype(scalar, data.dtype)
 
 
@@ -128,6 +134,7 @@ def scatter_minus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
 
     Source: MXNet operator ``_scatter_minus_scalar``.
     """
+    data = _not_boolean(data)
     return data - number_of_dtype(scalar, data.dtype)
 
 
@@ -137,4 +144,10 @@ def scatter_elemwise_div(lhs, rhs):
 
     Source: MXNet operator ``_scatter_elemwise_div``.
     """
+    if lhs.dtype == jnp.bool_:
+        raise DTypeError(
+            "_scatter_elemwise_div: booleans are not divided; cast with astype('float32')."
+        )
+    if jnp.issubdtype(lhs.dtype, jnp.integer):
+        return jax.lax.div(lhs, rhs)
     return lhs / rhs

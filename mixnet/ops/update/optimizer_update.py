@@ -57,6 +57,11 @@ def as_kind(number: float | jax.Array, like: jax.Array) -> Any:
     return like.dtype.type(number)
 
 
+def _sign(array: jax.Array) -> Any:
+    """1 above 0, -1 below; 0 for NaN, which moves no weight."""
+    return jnp.where(jnp.isnan(array), 0, jnp.sign(array)).astype(array.dtype)
+
+
 def _rest(decay: float, like: jax.Array) -> Any:
     """``1 - decay`` with the decay rounded to the precision of an array, as in MXNet's kernels.
 
@@ -98,8 +103,10 @@ def sgd_update(
     Source: MXNet operator ``sgd_update``.
     """
     gradient = prepared(grad, weight, rescale_grad, clip_gradient)
-    slope = jax.lax.add(gradient, times(wd, weight))
-    return jax.lax.sub(weight, times(lr, slope))
+    # In this form, as in MXNet, an infinite weight stays infinite.
+    lr, wd = as_kind(lr, weight), as_kind(wd, weight)
+    remaining = jax.lax.sub(as_kind(1, weight), jax.lax.mul(lr, wd))
+    return jax.lax.sub(jax.lax.mul(remaining, weight), jax.lax.mul(lr, gradient))
 
 
 @op(
@@ -180,7 +187,7 @@ def signsgd_update(
     Source: MXNet operator ``signsgd_update``; Bernstein et al., 2018.
     """
     lr = as_kind(lr, weight)
-    return (1 - lr * as_kind(wd, weight)) * weight - lr * jnp.sign(grad)
+    return (1 - lr * as_kind(wd, weight)) * weight - lr * _sign(grad)
 
 
 @op("signum_update", floats=True, one_dtype=True, states=["mom"], differentiable=False)
@@ -203,7 +210,7 @@ def signum_update(
     gradient = prepared(grad, weight, rescale_grad, clip_gradient)
     mom = momentum * mom - _rest(momentum, mom) * (gradient + as_kind(wd, weight) * weight)
     lr = as_kind(lr, weight)
-    return (1 - lr * as_kind(wd_lh, weight)) * weight + lr * jnp.sign(mom), mom
+    return (1 - lr * as_kind(wd_lh, weight)) * weight + lr * _sign(mom), mom
 
 
 # ---- rates of their own for every element -----------------------------------------------------

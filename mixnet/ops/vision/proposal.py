@@ -63,7 +63,7 @@ def _propose(
     moves = deltas.reshape(count, 4, height, width).transpose(2, 3, 0, 1).reshape(-1, 4)
     boxes = every + moves if iou_loss else _moved(every, moves)
     edge = jnp.stack([info[1], info[0], info[1], info[0]]) - 1
-    boxes = jnp.clip(boxes, 0, edge)
+    boxes = jnp.maximum(jnp.minimum(boxes, edge), 0)  # 0 where a picture has no extent
     # A map may be larger than its picture, where pictures of a batch were padded to one shape.
     outside = (x >= jnp.floor(info[1] / stride)) | (y >= jnp.floor(info[0] / stride))
     values = jnp.where(outside, -1, scores).transpose(1, 2, 0).reshape(-1)

@@ -17,6 +17,7 @@ from mixnet.runtime.record.measure import record_measured
 from mixnet.runtime.record.moving import move
 from mixnet.runtime.record.record import record
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph
+from mixnet.runtime.trace.turns import record_turns
 from mixnet.runtime.value.value import Value
 
 
@@ -101,6 +102,8 @@ def _run_alone(part: Part, read: Callable[[Entry], Value]) -> list[Value]:
     node = part.alone
     assert isinstance(node, Node)
     op, values = node.op, tuple([read(each) for each in node.inputs])
+    if op.turns_by_value:
+        return record_turns(node, values, part.context)
     if op.takes_key:
         assert isinstance(op, Op)  # only an Op draws by the values of its inputs
         results, _ = record_drawn(op, node.statics, node.scalars, values)

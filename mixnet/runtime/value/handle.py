@@ -69,6 +69,10 @@ class Handle:
         """Make the array a variable."""
         raise NotImplementedError
 
+    def _drop_mark(self) -> None:
+        """Make the array no variable any more."""
+        raise NotImplementedError
+
     def _write_rows(self, parts: Any, add: bool) -> None:
         """Become the sum of pairs of row numbers and rows; with ``add`` on top of what is here."""
         raise NotImplementedError
