@@ -59,7 +59,7 @@ class Horovod(WithoutOptimizer):
     @property
     def type(self) -> str:
         """``'horovod'``."""
-        return "horovod"
+        return type(self).__name__.lower()
 
     @property
     def rank(self) -> int:
@@ -75,6 +75,11 @@ class Horovod(WithoutOptimizer):
     def num_workers(self) -> int:
         """How many workers there are."""
         return self.handle.num_workers
+
+
+@KVStoreBase.register
+class BytePS(Horovod):
+    """The equivalent of BytePS's store in MXNet, which programs use in the same way; BytePS is not needed."""
 
 
 def _rows(key: Any, value: Any, out: Any) -> list[tuple[Key, list[NDArray], list[NDArray]]]:

@@ -19,6 +19,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer, Updater, get_updater
 from mixnet.optimizer.updater import states_of
 from mixnet.process.overridden import Methods
+from mixnet.process.source import warn_user
 
 
 class KVStore(KVStoreBase):
@@ -378,6 +379,9 @@ def _groups(key: Key | Sequence[Key], value: NDArray | Sequence[Any]) -> dict[Ke
     return groups
 
 
+_OF_ONE_PROCESS = ("local", "device", "test")
+
+
 def _make(name: str) -> KVStore:
     """A store of this package.
 
@@ -397,6 +401,12 @@ def _make(name: str) -> KVStore:
 
             handle = DistDeviceStore() if on_device else DistStore()
     else:
+        if not on_device and not any(part in name for part in _OF_ONE_PROCESS):
+            warn_user(
+                f"mx.kv.create({name!r}): no store has that name, so it is a 'local' one, as in "
+                "MXNet: it exchanges nothing with other processes. For these, use 'dist_sync', "
+                "'dist_async' or 'horovod'."
+            )
         handle = DeviceStore() if on_device else LocalStore()
     store = KVStore(handle)
     store._type = name

@@ -379,6 +379,17 @@ def variance_reduced() -> None:
     )
 
 
+def byteps() -> None:
+    store = mx.kv.create("byteps")
+    assert (store.type, store.rank, store.num_workers) == ("byteps", rank, 2)
+    value, out = nd.full(3, rank + 1), nd.zeros(3)
+    store.broadcast("w", value, out=out)
+    assert out.asnumpy().tolist() == [1] * 3
+    store.pushpull("w", value)
+    assert value.asnumpy().tolist() == [3] * 3
+    assert not store.is_capable("optimizer")
+
+
 def horovod() -> None:
     import mixnet.horovod as hvd
 
@@ -552,6 +563,7 @@ joint_steps(is_direct=False)
 statistics_of_all()
 variance_reduced()
 modules()
+byteps()
 horovod()
 nothing_waits()
 order()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
+
+import pytest
 
 from tests import processes
 from tests.distributed.launching import PROGRAMS, ROOT, launch
@@ -38,3 +41,20 @@ def test_a_process_without_a_job_is_the_only_one_of_horovod(tmp_path: Path) -> N
     assert (run.returncode, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
     events = json.loads((tmp_path / "timeline.json").read_text())["traceEvents"]
     assert {"all-reduce", "broadcast"} <= {each.get("name") for each in events}
+
+
+def test_training_as_for_mxnet(tmp_path: Path) -> None:
+    """Sum and norm of a weight after training are those of the real MXNet with two workers."""
+    functions = ("module_with_schedule", "sparse_linear", "gluon_with_clipping")
+    job = launch(2, "program_as_for_mxnet.py", tmp_path, *functions)
+    assert job.returncode == 0, job.stdout + job.stderr
+    expected = {
+        "module": [-0.42865, 4.64115],
+        "sparse": [4.0, 4.31627],
+        "gluon": [-4.01745, 1.60937],
+    }
+    for rank in range(2):
+        for name, numbers in expected.items():
+            match = re.search(rf"\[rank {rank}\] {name} (\S+) (\S+)", job.stdout)
+            assert match is not None, job.stdout
+            assert [float(each) for each in match.groups()] == pytest.approx(numbers, abs=2e-4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -235,6 +236,16 @@ def test_a_store_of_ones_own() -> None:
         assert type(mx.kv.create("silent")) is Silent
     finally:
         del mx.kvstore.KVStoreBase.kv_registry["silent"]
+
+
+def test_a_name_that_no_store_has_is_a_local_one_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match=r"create\('hvd'\): no store has that name.*'horovod'"):
+        store = mx.kv.create("HVD")
+    assert (store.type, store.num_workers) == ("hvd", 1)  # as in MXNet
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name in ("local_allreduce_cpu", "local_allreduce_device", "device", "nccl", "test"):
+            assert mx.kv.create(name).type == name
 
 
 def test_what_a_store_leaves_out_says_so() -> None:

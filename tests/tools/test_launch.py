@@ -178,6 +178,9 @@ def test_hosts_and_addresses(hosts: str, tmp_path: Path) -> None:
     assert read_hosts(hosts) == ("127.0.0.2", "user@127.0.0.3:2222", "user@127.0.0.3:2222")
     assert own_address(["127.0.0.2"]).startswith("127.0.0.")
     assert own_address(["no-such-host.invalid"]) == "127.0.0.1"
+    own = own_address(())
+    for host in (own, f"{own}:2222", f"user@{own}:2222"):  # the port is that of its SSH server
+        assert own_address([host]) == own
     empty = tmp_path / "empty"
     empty.write_text("# none\n")
     with pytest.raises(LaunchError, match="names no machine"):
@@ -384,6 +387,25 @@ def test_the_first_of_workers_that_one_command_starts() -> None:
         assert out.getvalue().endswith(
             "mixnet-launch: rank 1 failed first (exit code 7). Its last lines:\n    my reason\n"
         )
+
+
+def test_a_worker_that_the_others_lost_without_its_end_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where its machine cannot be reached any more: ssh waits."""
+    monkeypatch.setattr("mixnet.tools.launch.supervise.GRACE", 0.5)
+    text = "mixnet scheduler: rank 1 (process 8 on node2) has ended."
+    scheduler = shell("scheduler", f"echo '{text}'; exit 1", is_worker=False)
+    workers = [
+        shell("rank 0", "echo because of rank 1; exit 75"),
+        shell("rank 1", "echo mine; sleep 60"),
+    ]
+    out = io.StringIO()
+    assert Supervisor(out).run([scheduler, workers[0], replace(workers[1], host="node2")]) == 75
+    assert out.getvalue().endswith(
+        "mixnet-launch: rank 1 on node2 failed first (the others lost it; is its machine off, or the "
+        "network cut?). Its last lines:\n    mine\n"
+    )
 
 
 def test_all_end_when_one_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:

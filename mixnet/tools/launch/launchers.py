@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from mixnet.tools.launch.plan import LaunchError, Plan, Process
+from mixnet.tools.launch.plan import LaunchError, Plan, Process, name_of
 
 
 def processes(plan: Plan) -> list[Process]:
@@ -81,7 +81,7 @@ def _watched(plan: Plan, env: Mapping[str, str]) -> str:
 def _mpi(plan: Plan) -> list[Process]:
     # Numbers come from mpirun itself: OMPI_COMM_WORLD_RANK or PMI_RANK.
     env = {**plan.passed_on(), **plan.variables("worker")}
-    hosts = ("--host", ",".join(map(_name_of, plan.hosts))) if plan.hosts else ("--oversubscribe",)
+    hosts = ("--host", ",".join(map(name_of, plan.hosts))) if plan.hosts else ("--oversubscribe",)
     exports = [part for name in sorted(env) for part in ("-x", name)]
     folder = ("--wdir", plan.folder) if plan.folder else ()
     command = (
@@ -97,14 +97,9 @@ def _mpi(plan: Plan) -> list[Process]:
     return [Process("mpirun", command, env, tag=r"\[[^\s\[\],]+,(\d+)\]<std(?:out|err)>:")]
 
 
-def _name_of(host: str) -> str:
-    """A machine without the user and port of its SSH server, which only ssh takes."""
-    return host.rpartition("@")[2].partition(":")[0]
-
-
 def _slurm(plan: Plan) -> list[Process]:
     env = {**plan.passed_on(), **plan.variables("worker")}
-    names = dict.fromkeys(map(_name_of, plan.hosts))
+    names = dict.fromkeys(map(name_of, plan.hosts))
     hosts = ("--nodelist", ",".join(names)) if names else ()
     folder = ("--chdir", plan.folder) if plan.folder else ()
     options = ("--kill-on-bad-exit=1", "--label", "--export=ALL", "--mpi=none")

@@ -159,16 +159,21 @@ def read_hosts(path: str) -> tuple[str, ...]:
     return tuple(hosts)
 
 
+def name_of(host: str) -> str:
+    """A machine without the user and port of its SSH server, which only ssh takes."""
+    return host.rpartition("@")[2].partition(":")[0]
+
+
 def own_address(towards: Sequence[str]) -> str:
     """The address of this machine that others reach it by.
 
     Args:
-        towards: names of machines; the first one that has an address decides.
+        towards: names of machines, as in a host file; the first one that has an address decides.
     """
     for host in towards or ("192.0.2.1",):
         try:
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-                probe.connect((host.rpartition("@")[2], 9))  # sends nothing
+                probe.connect((name_of(host), 9))  # sends nothing
                 return str(probe.getsockname()[0])
         except OSError:
             continue

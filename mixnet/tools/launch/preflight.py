@@ -13,7 +13,7 @@ import jax
 
 from mixnet.libinfo import __version__
 from mixnet.tools.launch.launchers import exports, over_ssh
-from mixnet.tools.launch.plan import LaunchError, Plan
+from mixnet.tools.launch.plan import LaunchError, Plan, name_of
 
 _SECONDS = 60
 _LOOK = (
@@ -42,7 +42,7 @@ def check(plan: Plan) -> None:
 
 
 def _problem(plan: Plan, host: str) -> str:
-    name = host.rpartition("@")[2].partition(":")[0]
+    name = name_of(host)
     try:
         socket.getaddrinfo(name, None)
     except socket.gaierror as error:

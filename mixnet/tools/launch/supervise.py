@@ -24,6 +24,7 @@ NAMES = 1.0  # seconds for the scheduler to name the worker that was lost
 LOGS = 1.0  # seconds for the last lines in files of other machines to be seen here
 TERM = 10.0  # seconds between asking a process to end and ending it
 _RESTARTS = 20  # of servers, in one job
+_LOST_MEANING = "the others lost it; is its machine off, or the network cut?"
 _LOST = re.compile(r"mixnet scheduler: (rank \d+) \(")
 
 
@@ -77,6 +78,7 @@ class Supervisor:
                 self.running.append(self._start(process))
             failed = self._wait()
             name = self._name(failed) if failed is not None else ""
+            is_lost = failed is not None and failed.code is None
         finally:
             self._end_all()
             for number, handler in before.items():
@@ -89,7 +91,9 @@ class Supervisor:
         if failed is None:
             return 0
         code = failed.output.codes.get(name) or failed.code or 1
-        for line in _report(failed, name, code):
+        if is_lost:
+            code = EXIT_LOST
+        for line in _report(failed, name, _LOST_MEANING if is_lost else _meaning(code)):
             self._say(line)
         return code
 
@@ -183,19 +187,30 @@ class Supervisor:
         of_all = [
             each for each in failed if each.process.starts_all
         ]  # the scheduler ended because of it
+        if not any(each.process.is_worker for each in (*own, *of_all)):
+            # What the others have lost may seem to run: its machine cannot be reached.
+            names = self._lost()
+            unreachable = [
+                each for each in candidates if each.code is None and each.process.name in names
+            ]
+            failed = unreachable or failed
+            own = [] if unreachable else own
         return min(of_all or own or failed, key=lambda each: each.ended)
 
     def _name(self, failed: Running) -> str:
         """Which process that was; of several workers that one command started, the scheduler knows."""
         if not failed.process.starts_all:
             return failed.process.name
-        scheduler, codes = self.running[0], failed.output.codes
-        self._let_end(NAMES, [scheduler])
-        lost = [
-            match[1] for line in scheduler.output.last("scheduler") if (match := _LOST.match(line))
-        ]
+        codes = failed.output.codes
+        self._let_end(NAMES, [self.running[0]])
+        lost = self._lost()
         own = [name for name, code in codes.items() if not _is_of_another(code)]
         return [*lost, *own, failed.process.name][0]
+
+    def _lost(self) -> list[str]:
+        """The worker that the scheduler says was lost, if it does."""
+        lines = self.running[0].output.last("scheduler")
+        return [match[1] for line in lines if (match := _LOST.match(line))]
 
     def _let_end(self, seconds: float, those: Sequence[Running]) -> None:
         end = time.monotonic() + seconds
@@ -221,10 +236,10 @@ class Supervisor:
                 reader.join(LOGS + 1)
 
 
-def _report(failed: Running, name: str, code: int) -> list[str]:
+def _report(failed: Running, name: str, meaning: str) -> list[str]:
     where = f" on {failed.process.host}" if failed.process.host else ""
     last = [f"    {line}" for line in failed.output.last(name)] or ["    (it printed nothing)"]
-    return [f"mixnet-launch: {name}{where} failed first ({_meaning(code)}). Its last lines:", *last]
+    return [f"mixnet-launch: {name}{where} failed first ({meaning}). Its last lines:", *last]
 
 
 def _is_of_another(code: int | None) -> bool:
