@@ -137,9 +137,9 @@ class NDArray(Handle, Installed):
         if isinstance(handle, ctypes.c_void_p):
             handle = _by_handle.get(handle.value or 0, handle)
         if not isinstance(handle, NDArray) or handle._is_sparse:
-            given = "nothing" if handle is _Null else f"{handle!r:.60}"
+            description = "nothing" if handle is _Null else f"{handle!r:.60}"
             raise MXNetError(
-                f"NDArray(...) takes only the handle of a dense array, not {given}; use "
+                f"NDArray(...) takes only the handle of a dense array, not {description}; use "
                 f"mx.nd.array(source), mx.nd.zeros(shape), ..."
             )
         view = handle._view(0, handle.shape)
