@@ -23,10 +23,12 @@ from mixnet.base import (
     ShapeError,
     SizeError,
     UnknownAttributeError,
+    _Null,
 )
 from mixnet.context import Context
 from mixnet.dtype import CODES, as_dtype, as_numbers, bfloat16
 from mixnet.ndarray.link import Link
+from mixnet.ndarray.no_content import NO_CONTENT
 from mixnet.ops.registry import find
 from mixnet.runtime.record import copy as copies
 from mixnet.runtime.record.copy import copy_across, to_host
@@ -60,21 +62,6 @@ else:
     Installed = object  # operators.py, methods.py, indexing.py and display.py install what it lists
 
 
-class _NoContent:
-    """Stands for the value of an array that unpickling has made and not filled yet."""
-
-    __slots__ = ()
-
-    def __getattr__(self, name: str) -> Any:
-        raise MXNetError(
-            "This array has no content: NDArray(None) is for unpickling, which fills it. Use "
-            "mx.nd.array(source), mx.nd.zeros(shape), ..."
-        )
-
-
-_NO_CONTENT: Any = _NoContent()
-_NOT_GIVEN = object()
-
 # Arrays whose handle has been read.
 _by_handle: WeakValueDictionary[int, NDArray] = WeakValueDictionary()
 
@@ -94,7 +81,7 @@ class NDArray(Handle, Installed):
     _link: Link | None
     _value: Value
 
-    def __init__(self, handle: object = _NOT_GIVEN, writable: bool = True):
+    def __init__(self, handle: object = _Null, writable: bool = True):
         """Another object for the memory of the array that has this ``handle``.
 
         Args:
@@ -109,14 +96,14 @@ class NDArray(Handle, Installed):
             self._value, self._link = handle, None
             return
         if handle is None:
-            self._value, self._link = _NO_CONTENT, None
+            self._value, self._link = NO_CONTENT, None
             return
         if isinstance(handle, ctypes.c_void_p):
             handle = _by_handle.get(handle.value or 0, handle)
         if not isinstance(handle, NDArray) or handle._is_sparse:
-            received = "nothing" if handle is _NOT_GIVEN else f"{handle!r:.60}"
+            description = "nothing" if handle is _Null else f"{handle!r:.60}"
             raise MXNetError(
-                f"NDArray(...) takes only the handle of a dense array, not {received}; use "
+                f"NDArray(...) takes only the handle of a dense array, not {description}; use "
                 f"mx.nd.array(source), mx.nd.zeros(shape), ..."
             )
         view = handle._view(0, handle.shape)

@@ -119,8 +119,9 @@ class Symbol:
         def __abs__(self) -> Symbol: ...
         def __getattr__(self, name: str) -> Any: ...
 
-    def __init__(self, handle: Sequence[Entry]):
-        self._heads = tuple(handle)
+    def __init__(self, handle: Sequence[Entry] | None):
+        # None is how pickles of MXNet's symbols begin; __setstate__ then reads the graph.
+        self._heads = tuple(handle or ())
         self._graph: Graph | None = None
 
     @property

@@ -29,6 +29,7 @@ def as_a_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[No
     numbers = np.random.get_state()
     with mx.name.NameManager(), warnings.catch_warnings():
         yield
+    mx.npx.reset_np()
     np.random.set_state(numbers)
     for name in [each for each in sys.modules if each.partition(".")[0] == "mxnet"]:
         del sys.modules[name]

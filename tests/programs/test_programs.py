@@ -12,15 +12,19 @@ import pytest
 from tests.benchmarks.whole_programs import PROGRAMS, differences, names, stored
 
 QUICK = (
+    "bert_own_tokenizer",
     "control_flow",
     "factorization_machine",
     "feedforward_model",
+    "layers_on_bucketing",
     "matrix_factorisation",
     "multi_task",
     "policy_gradient_symbol",
     "saving_and_loading",
+    "session_recommenders",
     "sgd_from_scratch",
     "stacked_autoencoder",
+    "state_space_models",
     "symbol_anatomy",
     "text_cnn",
 )
