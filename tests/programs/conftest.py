@@ -27,7 +27,7 @@ def as_a_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[No
     mx.as_mxnet()
     monkeypatch.chdir(tmp_path)
     numbers = np.random.get_state()
-    with mx.name.NameManager(), warnings.catch_warnings():
+    with mx.name.NameManager(), warnings.catch_warnings(), np.printoptions():
         yield
     mx.npx.reset_np()
     np.random.set_state(numbers)

@@ -195,10 +195,12 @@ def put_on_device(value: Any) -> None:
     elif isinstance(value, dict):
         for each in value.values():
             put_on_device(each)
-    elif isinstance(value, Handle) and type(value._value.array) is np.ndarray:
+    elif isinstance(value, Handle):
         link = value._link
-        if link is None or link.base is None:  # else: a view, which reads its base
-            value._value = on_device(value._value)
+        # A view has read its base, and reads it again once it was written.
+        for handle in (value, None if link is None else link.base):
+            if handle is not None and type(handle._value.array) is np.ndarray:
+                handle._value = on_device(handle._value)
 
 
 @contextmanager

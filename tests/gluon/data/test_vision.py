@@ -304,3 +304,14 @@ def test_as_many_means_as_channels(floating: str) -> None:
         T.Normalize((0.0, 0.0), (1.0, 1.0))(image)
     normalized = T.Normalize((1.0, 1.0, 1.0), 2.0)(image)
     np.testing.assert_allclose(normalized.asnumpy(), (image.asnumpy() - 1) / 2)
+
+
+@pytest.mark.parametrize("transform", [T.Rotate(90), T.Compose([lambda image: image[0:2]])])
+def test_the_result_of_a_transform_can_be_sliced(transform) -> None:  # type: ignore[no-untyped-def]
+    """It may be a view of what was computed on the host."""
+    image = mx.nd.arange(48).reshape((3, 4, 4)) / 48
+    result = transform(image)
+    np.testing.assert_array_equal(result[0].asnumpy(), result.asnumpy()[0])
+    result[0] = 2
+    assert result[0].asnumpy().min() == 2
+    assert result[1].asnumpy().max() < 2
