@@ -214,10 +214,10 @@ def test_an_array_knows_the_lines_that_led_to_it() -> None:
         for own, callers in zip(graph["steps"]["source"], graph["steps"]["callers"], strict=True)
         if own >= 0
     }
-    made = "return mx.nd.ones((size, 3))"
+    line = "return mx.nd.ones((size, 3))"
     assert {
-        (made, "arrays = [filled(200), filled(200)]"),
-        (made, "arrays += [filled(200)]"),
+        (line, "arrays = [filled(200), filled(200)]"),
+        (line, "arrays += [filled(200)]"),
     } <= calls
     assert log.to_dict()["allocations"][-1]["callers"][0]["text"].startswith("arrays")
 
