@@ -11,7 +11,7 @@ import sysconfig
 import threading
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
@@ -35,12 +35,14 @@ class Source:
         line: number from 1.
         function: name of the function that it stands in.
         layer: where the innermost layer that was running had been made, if a layer was.
+        callers: the user's lines that led there, the innermost first; only if they are asked for.
     """
 
     file: str
     line: int
     function: str
     layer: Source | None = None
+    callers: tuple[Source, ...] = field(default=(), compare=False)
 
     @property
     def text(self) -> str:
@@ -66,6 +68,7 @@ class _State(threading.local):
     """Whether this thread keeps the lines of operations, and the frame that ends the search."""
 
     on: bool = config.get("MIXNET_SOURCE_LINES")
+    calls: bool = False  # whether the lines that led there are kept, too
     boundary: FrameType | None = None
 
 
@@ -172,12 +175,24 @@ def user_source(making: object = None) -> Source | None:
             continue
         is_program = _state.boundary is not None and code.co_filename.startswith(_NETWORKS)
         if is_program or is_users(code.co_filename):
-            return Source(code.co_filename, frame.f_lineno, code.co_qualname, layer)
+            callers = _callers(frame) if _state.calls else ()
+            return Source(code.co_filename, frame.f_lineno, code.co_qualname, layer, callers)
         if layer is None and code.co_name in _LAYER_METHODS:
             # A layer knows where it was made; which class that is, this room need not know.
             layer = getattr(frame.f_locals.get("self"), "_made_at", None)
         frame = frame.f_back
     return layer
+
+
+def _callers(frame: FrameType | None) -> tuple[Source, ...]:
+    """The user's lines that called a frame, up to the program or the cell of a notebook."""
+    callers: list[Source] = []
+    while frame is not None and frame.f_code.co_name != "<module>" and len(callers) < MOST_CALLERS:
+        frame = frame.f_back
+        if frame is not None and is_users(frame.f_code.co_filename):
+            code = frame.f_code
+            callers.append(Source(code.co_filename, frame.f_lineno, code.co_qualname))
+    return tuple(callers)
 
 
 def warn_user(text: str) -> None:
@@ -195,6 +210,8 @@ Place = tuple[CodeType, int]
 _users: dict[str, bool] = {}  # file -> whether it is the user's
 _lines: dict[tuple[int, int], tuple[CodeType, str]] = {}  # identity and offset -> code, its line
 _MOST_LINES = 1000
+MOST_CALLERS = 8
+"""The most lines of a call stack that are kept."""
 
 
 def user_place(above: int) -> Place | None:
@@ -240,7 +257,7 @@ def are_lines_kept() -> bool:
 
 
 @contextlib.contextmanager
-def source_lines(boundary: FrameType | None = None) -> Iterator[None]:
+def source_lines(boundary: FrameType | None = None, calls: bool = False) -> Iterator[None]:
     """Scope in which traced and composed nodes keep the user's line that made them.
 
     The setting ``MIXNET_SOURCE_LINES`` turns it on everywhere. It costs a few microseconds for
@@ -248,10 +265,11 @@ def source_lines(boundary: FrameType | None = None) -> Iterator[None]:
 
     Args:
         boundary: a frame of this library that the search for a line ends at.
+        calls: whether to keep the lines that led there, too.
     """
-    before = _state.on, _state.boundary
-    _state.on, _state.boundary = True, boundary
+    before = _state.on, _state.boundary, _state.calls
+    _state.on, _state.boundary, _state.calls = True, boundary, calls
     try:
         yield
     finally:
-        _state.on, _state.boundary = before
+        _state.on, _state.boundary, _state.calls = before

@@ -81,7 +81,7 @@ class ArrayView(View):
         picture = Svg(max(260, columns * side + 20), rows * side + 52, self.summary())
         size = "×".join(map(str, p["shape"])) or "scalar"
         picture.text(10, 18, f"{size}  {p['dtype']}", bold=True)
-        picture.text(10, 34, f"{p['context']}, {p['state']}", "f-dim", 11)
+        picture.text(10, 34, f"{p['context']}, {p['state']}{_range(p)}", "f-dim", 11)
         index = min(self.state.get("slice", 0), max(len(p["cells"]) - 1, 0))
         # Cells of nearly the same colour are one path: a small file. None: what is not finite.
         same: dict[float | None, list[str]] = {}

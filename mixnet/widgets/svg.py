@@ -37,6 +37,11 @@ STRONG = [
 ]
 
 
+_CODE = "ui-monospace, DejaVu Sans Mono, monospace"
+CODE_WIDTH = 0.61
+"""The width of a letter of program text, in parts of its size."""
+
+
 def _style() -> str:
     def rules(theme: int) -> str:
         lines = []
@@ -112,19 +117,23 @@ class Svg:
 
     def text(
         self, x: float, y: float, text: str, style: str = "f-fg", size: float = 12,
-        anchor: str = "start", bold: bool = False, room: float | None = None,
+        anchor: str = "start", bold: bool = False, room: float | None = None, code: bool = False,
     ) -> None:  # fmt: skip
         """A line of text; ``anchor`` is ``start``, ``middle`` or ``end``. It is cut to ``room``
-        pixels, by default to those up to the edge of the picture.
+        pixels, by default to those up to the edge of the picture. ``code``: all letters are as wide.
         """
         if room is None:
             sides = {"start": self.width - x, "end": x, "middle": 2 * min(x, self.width - x)}
             room = sides[anchor] - 2
-        text = fitted(text, size, room, bold)
+        if code:  # leading spaces count
+            text = short(text, max(int(room / (CODE_WIDTH * size)), 1))
+        else:
+            text = fitted(text, size, room, bold)
+        face = f' font-family="{_CODE}" xml:space="preserve"' if code else ""
         weight = ' font-weight="600"' if bold else ""
         where = f' text-anchor="{anchor}"' if anchor != "start" else ""
         self.add(
-            f'<text class="{style}" x="{_n(x)}" y="{_n(y)}" font-size="{_n(size)}"{where}{weight}>'
+            f'<text class="{style}" x="{_n(x)}" y="{_n(y)}" font-size="{_n(size)}"{where}{weight}{face}>'
             f"{html.escape(text)}</text>"
         )
 

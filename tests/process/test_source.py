@@ -17,6 +17,7 @@ from mixnet.gluon import HybridBlock, nn
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.registry import find
 from mixnet.process.source import (
+    MOST_CALLERS,
     Source,
     are_lines_kept,
     in_project,
@@ -190,3 +191,29 @@ def test_views_name_files_without_the_folders_of_the_machine(
     monkeypatch.chdir("/")
     assert in_project(str(tmp_path / "train.py")) == "train.py"
     assert line_in_project("") == ""
+
+
+def test_the_lines_that_led_to_a_line_are_kept_on_request() -> None:
+    def inner() -> Source | None:
+        return user_source()  # the line itself
+
+    def outer() -> Source | None:
+        return inner()  # its caller
+
+    with source_lines():
+        plain = outer()
+    assert plain is not None and plain.callers == ()
+    with source_lines(calls=True):
+        source = outer()  # the caller of that
+    assert source is not None and source.line == line_of("the line itself")
+    first, second = source.callers[:2]
+    assert first.line == line_of("its caller") and first.function.endswith("outer")
+    assert second.line == line_of("the caller of that")
+    assert len(source.callers) <= MOST_CALLERS
+
+    def deep(left: int) -> Source | None:
+        return deep(left - 1) if left else user_source()
+
+    with source_lines(calls=True):
+        source = deep(2 * MOST_CALLERS)
+    assert source is not None and len(source.callers) == MOST_CALLERS

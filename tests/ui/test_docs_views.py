@@ -38,3 +38,17 @@ def test_views_of_a_page(noting: Watched, site: Path, name: str) -> None:
         page.evaluate("(theme) => { document.body.dataset.theme = theme }", theme)
         settle(page)
         assert noting.axe(".mx-static") == [], theme
+
+
+@pytest.mark.parametrize("name", ["index", "operators", next(iter(VIEWS))])
+def test_no_page_is_wider_than_its_window(watched: Watched, site: Path, name: str) -> None:
+    """Between the widths at which the theme leaves out a side of the page, too."""
+    page = watched.page
+    page.goto((site / f"{name}.html").as_uri())
+    wider = []
+    for width in range(600, 1601, 50):
+        page.set_viewport_size({"width": width, "height": 900})
+        settle(page)
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            wider.append(width)
+    assert wider == []

@@ -89,6 +89,20 @@ def test_all_text_can_be_read(
     assert noting.errors == []
 
 
+@pytest.mark.parametrize("stage", ["your code", "memory plan"])
+def test_sentences_of_a_stage_wrap(
+    noting: Watched, example: Callable[[str], Path], stage: str
+) -> None:
+    page = noting.page
+    page.set_viewport_size({"width": 800, "height": 900})
+    page.goto(example("stepper").as_uri())
+    view = shown(page)
+    view.get_by_text(stage, exact=True).first.click()
+    settle(page)
+    assert view.locator(".mx-lines.mx-wraps .mx-note").count()
+    assert unreadable(page, ".mx") == []
+
+
 def test_long_names_stay_in_their_view(noting: Watched, tmp_path: Path) -> None:
     board = TrainingBoard("net")
     board.log(**{"loss_" * 20: 0.5, "short": 1.0})

@@ -603,3 +603,15 @@ def test_a_picture_that_is_too_wide_shows_what_is_around_the_selection() -> None
     assert float(part[0]) / float(part[1]) > 0.6, "its text can be read"
     (count,) = re.findall(r"(\d+) of 61 boxes", drawn)
     assert drawn.count(">exp<") == int(count)
+
+
+def test_the_picture_marks_outputs_and_has_two_edges_where_an_array_is_read_twice() -> None:
+    x = mx.sym.relu(mx.sym.var("x"), name="inner")
+    bar = re.compile(r'<rect class="f-fg" [^>]*height="3"')
+    square = GraphView(mx.sym.elemwise_mul(x, x, name="square"), x=(2,)).svg()
+    assert len(bar.findall(square)) == 1
+    assert square.count('marker-end="url(#tip)"') == 3, "x to inner, and inner to square twice"
+    pair = mx.sym.Group([mx.sym.exp(x, name="first"), mx.sym.tanh(x, name="second")])
+    both = GraphView(pair, x=(2,)).svg()
+    assert len(bar.findall(both)) == 2
+    assert both.count('marker-end="url(#tip)"') == 3

@@ -199,6 +199,29 @@ def test_live_memory_is_that_of_the_log() -> None:
         assert any("b = a * 2" in source[2] for source in view.payload["sources"])
 
 
+def test_an_array_knows_the_lines_that_led_to_it() -> None:
+    def filled(size: int) -> Any:
+        return mx.nd.ones((size, 3))
+
+    with mx.runtime.memory() as log:
+        arrays = [filled(200), filled(200)]
+        arrays += [filled(200)]
+        mx.nd.waitall()
+    payload = MemoryView.live(log).payload
+    (graph,) = payload["graphs"]
+    calls = {
+        tuple(payload["sources"][source][2] for source in (own, *callers[:1]))
+        for own, callers in zip(graph["steps"]["source"], graph["steps"]["callers"], strict=True)
+        if own >= 0
+    }
+    line = "return mx.nd.ones((size, 3))"
+    assert {
+        (line, "arrays = [filled(200), filled(200)]"),
+        (line, "arrays += [filled(200)]"),
+    } <= calls
+    assert log.to_dict()["allocations"][-1]["callers"][0]["text"].startswith("arrays")
+
+
 def test_most_arrays_of_a_long_log_are_left_out_and_it_is_said(monkeypatch: Any) -> None:
     monkeypatch.setattr(memory_live, "LIMIT", 10)
     log = MemoryLog()

@@ -417,7 +417,9 @@ export default view("MemoryView", (ctx) => {
     return source ? `${source[0].split("/").at(-1)}:${source[1]}: ${source[2]}` : "";
   }
   function lineCell(graph, n) {
-    const source = sourceOf(ctx.payload, graph, n);
+    return placeOf(sourceOf(ctx.payload, graph, n));
+  }
+  function placeOf(source) {
     return source && h("div", null, `${source[0].split("/").at(-1)}:${source[1]}`, h("br"), code(source[2]));
   }
   function overview(plan) {
@@ -433,7 +435,7 @@ export default view("MemoryView", (ctx) => {
   }
   function describe(p, number) {
     const { graph, plan } = p, { arrays, steps } = graph, { strings } = ctx.payload;
-    const storage = plan.storage[number];
+    const storage = plan.storage[number], callers = steps.callers?.[arrays.step[number]] ?? [];
     const { inPlace, shared } = partners(p, number);
     const go = (n) => link(nameOf(graph, n), () => select(n));
     const listed = (text, numbers) => (numbers.length ? [h("h2", null, text), h("p", null, numbers.slice(0, 8).map((n) => [go(n), " "]), numbers.length > 8 ? `and ${numbers.length - 8} more` : "")] : []);
@@ -446,6 +448,7 @@ export default view("MemoryView", (ctx) => {
       ["lives", lifetime(p, number)],
       ...(isPlan() ? [["storage", storage < 0 ? "none: a view" : `${storage}, at ${plan.offset[storage].toLocaleString("en-US")}`]] : []),
       ["line", lineCell(graph, number) || "unknown: MIXNET_SOURCE_LINES=1 records source lines of symbols in scripts"],
+      ["called from", callers.length ? callers.map((source) => placeOf(ctx.payload.sources[source])) : null],
     ];
     return [
       h("h2", null, nameOf(graph, number)),

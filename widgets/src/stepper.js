@@ -156,7 +156,7 @@ export default view("HybridizeStepper", (ctx) => {
       pane.show(
         {
           count: list.length,
-          wraps: list[0]?.kind === "group",
+          wraps: ["group", "note"].includes(list[0]?.kind), // sentences
           render: (i) => drawRow(marks ? { ...list[i], mark: mark(i) } : list[i], i, width, chosenThings),
           classes: (i) => [marked(i) ? "mx-marked" : "", pane === main && hits.has(i) ? "mx-hit" : "", `mx-r-${list[i].kind}`, mark(i) === "−" ? "mx-lost" : mark(i) ? "mx-new" : ""].join(" "),
         },

@@ -22,8 +22,9 @@ test("numbers for people", () => {
 });
 
 test("a line of a program breaks between tokens", () => {
-  assert.deepEqual(tokens("nn.Dense(units=8), 1.5e-3"), ["nn", ".Dense(", "units=8), 1.5e-3"]);
+  assert.deepEqual(tokens("mx.gluon.nn.Dense(units=8), 1.5e-3"), ["mx.gluon", ".nn.Dense(", "units=8), 1.5e-3"]);
   assert.deepEqual(tokens("a_long_name"), ["a_long_name"]);
+  assert.deepEqual(tokens("f(x).relu"), ["f(", "x)", ".relu"]);
   assert.deepEqual(tokens("f((1, 2))[-1]"), ["f(", "(1, 2))[-1]"]);
 });
 

@@ -98,3 +98,9 @@ test("a stage as a picture: operations, no parameters, edges downwards", () => {
   assert.ok(x[3] + boxes[3].w <= x[4] || x[4] + boxes[4].w <= x[3], "side by side");
   assert.equal(arrange([]), null);
 });
+
+test("a box has room for the mark of a pass beside the operator", () => {
+  const row = { kind: "node", name: "hidden", op: "FullyConnected", inputs: [] };
+  const [plain, marked] = ["", "+"].map((mark) => arrange([{ ...row, mark }]).boxes[0].w);
+  assert.ok(marked >= plain + 2 * 7);
+});

@@ -80,7 +80,7 @@ class Allocation:
         id: number, in order of creation.
         name: the operation that created it; ``before`` for one that existed at the start.
         shape, dtype, bytes, context: of the array.
-        source: the user's line that created it, None if unknown.
+        source: the user's line that created it, None if unknown; its ``callers`` led there.
         born: seconds since the start.
         died: the same; None while it is alive.
     """
@@ -98,7 +98,8 @@ class Allocation:
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         source = None if self.source is None else self.source.to_dict()
-        return {**vars(self), "shape": list(self.shape), "source": source}
+        callers = [] if self.source is None else [each.to_dict() for each in self.source.callers]
+        return {**vars(self), "shape": list(self.shape), "source": source, "callers": callers}
 
     def __str__(self) -> str:
         at = f" at {self.source}" if self.source is not None else ""
@@ -128,7 +129,7 @@ class MemoryLog:
         for array, size in _buffers(None):
             device = next(iter(array.devices()))
             self._add(array, "before", None, _context_name(device), size)
-        self._lines = source_lines()
+        self._lines = source_lines(calls=True)
         self._lines.__enter__()
         logs.append(self)
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,6 +44,8 @@ def picture(
     boxes = boxes[:_MOST]
     faces = [_face(read, key) for key in boxes]
     kinds = _edges(read, stands, len(boxes))
+    twice = _read_twice(read, stands)
+    outputs = {stands[node] for node in payload["heads"] if node in stands}
     sizes = [
         (max(84.0, 7.7 * max(columns(title), 0.84 * columns(second)) + 20), 38.0)
         for title, second, _, _ in faces
@@ -71,10 +74,14 @@ def picture(
     for (a, b), kind, path in zip(kinds, kinds.values(), layout.paths, strict=True):
         if shown[a] or shown[b]:
             _draw_edge(drawn, kind, path, shown[a], shown[b])
-    for key, face, corner, size, whole in zip(
-        boxes, faces, layout.corners, sizes, shown, strict=True
+            if (a, b) in twice:
+                _draw_beside(drawn, curve(path), "s-line", shown[b])
+    for i, (key, face, corner, size, whole) in enumerate(
+        zip(boxes, faces, layout.corners, sizes, shown, strict=True)
     ):
         if whole:
+            if i in outputs:
+                drawn.rect(corner[0], corner[1] + size[1] + 2, size[0], 3, "f-fg")
             _draw_box(drawn, face, corner, size, key < 0, key >= 0 and read.ops[key] is None)
     drawn.add("</svg>")
     return str(drawn)
@@ -156,6 +163,17 @@ def _edges(read: Reader, stands: Mapping[int, int], count: int) -> dict[tuple[in
     return kinds
 
 
+def _read_twice(read: Reader, stands: Mapping[int, int]) -> set[tuple[int, int]]:
+    """Pairs of operations of which the second reads the first more than once: ``x * x``."""
+    return {
+        (stands[origin], stands[node])
+        for node, inputs in enumerate(read.inputs)
+        if read.parts[node] == "forward" and read.outermost(node) < 0
+        for origin, times in Counter(inputs).items()
+        if times > 1 and origin in stands and node in stands and read.outermost(origin) < 0
+    }
+
+
 def _notes(payload: Mapping[str, Any], hidden: int) -> list[str]:
     notes = list(payload["notes"])
     if payload["error"]:
@@ -176,10 +194,14 @@ def _draw_edge(
     tip = from_shown if up else to_shown
     drawn.path(curve(path[::-1] if up else path), style, dashed=kind == "kept", arrow=tip)
     if kind == "both" and from_shown:
-        drawn.add(
-            '<g transform="translate(5 0)"><path class="k1" fill="none" '
-            f'd="{curve(path[::-1])}" marker-end="url(#tip)"/></g>'
-        )
+        _draw_beside(drawn, curve(path[::-1]), "k1", True)
+
+
+def _draw_beside(drawn: Svg, d: str, style: str, tip: bool) -> None:
+    """A second edge between two boxes."""
+    drawn.add('<g transform="translate(7 0)">')
+    drawn.path(d, style, arrow=tip)
+    drawn.add("</g>")
 
 
 def _draw_box(

@@ -107,9 +107,7 @@ def _source(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) ->
             svg.text(x + 8, top + 11, text, "f-dim", 11, bold=True)
             continue
         svg.text(x + 30, top + 11, str(line), "f-dim", 10, "end")
-        own = text[indent:]
-        pad = 5.6 * (len(own) - len(own.lstrip()))
-        svg.text(x + 38 + pad, top + 11, own.lstrip(), size=10.5, room=width - 44 - pad)
+        svg.text(x + 38, top + 11, text[indent:], size=10, room=width - 44, code=True)
 
 
 def _numbers(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) -> None:

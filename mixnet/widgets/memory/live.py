@@ -82,9 +82,12 @@ def _of_context(
     if of > LIMIT:
         most = sorted(arrays, key=lambda a: -a.bytes * ((a.died or end) - a.born))[:LIMIT]
         arrays = sorted(most, key=lambda a: a.id)
-    rows: dict[tuple[str, int], int] = {}  # operation and line -> its row
+    rows: dict[tuple[str, int, tuple[int, ...]], int] = {}  # operation, line, callers -> its row
+    steps = []
     for each in arrays:
-        rows.setdefault((each.name, table.source(each.source)), len(rows))
+        callers = () if each.source is None else each.source.callers
+        key = each.name, table.source(each.source), tuple(map(table.source, callers))
+        steps.append(rows.setdefault(key, len(rows)))
     offsets, top = stacked(
         [(each.born, end if each.died is None else each.died, each.bytes) for each in arrays]
     )
@@ -94,12 +97,13 @@ def _of_context(
         "length": _us(end),
         "regions": [],
         "steps": {
-            "name": [name for name, _ in rows],
-            "op": [table.string(name) for name, _ in rows],
-            "source": [source for _, source in rows],
+            "name": [name for name, _, _ in rows],
+            "op": [table.string(name) for name, _, _ in rows],
+            "source": [source for _, source, _ in rows],
+            "callers": [callers for _, _, callers in rows],
         },
         "arrays": {
-            "step": [rows[each.name, table.source(each.source)] for each in arrays],
+            "step": steps,
             "index": [-1] * len(arrays),
             "shape": [table.string("×".join(map(str, a.shape)) or "scalar") for a in arrays],
             "dtype": [table.string(each.dtype) for each in arrays],

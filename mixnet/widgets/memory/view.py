@@ -61,7 +61,8 @@ class MemoryView(View):
 
     Source: the payload ``mixnet.memory/1`` has ``unit`` (``step`` or ``us``), ``graphs``
     (``steps`` and ``arrays`` by columns, ends exclusive; a step's ``name`` is that in the
-    program, ``node`` that in the graph), ``plans`` (storage of each array, offset and size of
+    program, ``node`` that in the graph; of live memory, ``callers`` are the sources that led to
+    its own), ``plans`` (storage of each array, offset and size of
     each storage, total, peak), ``strings`` and ``sources`` that columns point into, and
     ``check`` (XLA). Letters of kinds: F forward only, A saved for backward, B made by backward,
     R recomputed, O output; for live memory L, and E for arrays that existed before.

@@ -22,8 +22,8 @@ export function s(tag, props, ...children) {
   return fill(document.createElementNS(SVG, tag), props, children);
 }
 
-// Where a line of a program may break: between tokens, not inside a name or a number.
-export const tokens = (text) => text.replace(/([([{,=:+*/-])(?=[A-Za-z_"'([{])/g, "$1\u200b").replace(/\.(?=[A-Za-z_])/g, "\u200b.").split("\u200b");
+// Where a line of a program may break: between tokens, not inside a name or a number, and not behind a short name (nn.).
+export const tokens = (text) => text.replace(/([([{,=:+*/-])(?=[A-Za-z_"'([{])/g, "$1\u200b").replace(/(\w{3}|[)\]])\.(?=[A-Za-z_])/g, "$1\u200b.").split("\u200b");
 
 // A line of a program as the children of an element.
 export const breakable = (text) => tokens(String(text ?? "")).flatMap((part, i) => (i ? [h("wbr"), part] : [part]));

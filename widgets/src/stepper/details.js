@@ -40,7 +40,7 @@ export function details({ payload, program, state, stages, rows, go }) {
     return [index, list.filter((_, i) => marked(i)).length];
   });
   const pieces = group !== null && group !== undefined ? [group] : [...new Set(things.flatMap((n) => program.things[n].groups ?? []))];
-  parts.push(...pieces.slice(0, MOST).flatMap((n) => why(payload, `${payload.programs.indexOf(program)}/${n}`)));
+  parts.push(...pieces.slice(0, MOST).flatMap((n) => why(payload, `${payload.programs.indexOf(program)}/${n}`, pieces.length > 1 ? `(piece ${n + 1})` : "")));
   const listed = places.filter(([, number]) => number > 0);
   parts.push(h("h3", null, "Where it appears"), h("div", { class: "mx-places" }, listed.map(([index, number]) => button(`${program.stages[index].title} · ${number}`, `${program.stages[index].title} · ${number} marked: go there`, () => go(index)))));
   if (!listed.length) parts.push(h("p", null, "It appears in no other stage."));

@@ -10,7 +10,7 @@ export function arrange(rows) {
   const shown = rows.flatMap((row, i) => (row.kind === "node" && row.op ? [i] : []));
   if (!shown.length || shown.length > MOST) return null;
   const at = new Map(shown.map((i, k) => [rows[i].name, k]));
-  const boxes = shown.map((i) => ({ w: Math.max(74, 7.2 * Math.max(columns(rows[i].op), columns(words(rows[i]))) + 20), h: HIGH }));
+  const boxes = shown.map((i) => ({ w: Math.max(74, 7.2 * Math.max(columns(heading(rows[i])), columns(words(rows[i]))) + 20), h: HIGH }));
   const pairs = new Set(), edges = [];
   shown.forEach((i, to) => {
     for (const input of rows[i].inputs) {
@@ -23,6 +23,8 @@ export function arrange(rows) {
   return { shown, boxes, edges, ...layered({ boxes, edges }) };
 }
 
+// The operator, after the mark of what a pass did to it.
+const heading = ({ mark, op }) => (mark ? `${mark} ${op}` : op);
 const words = ({ label, name }) => label ?? name.slice(name.lastIndexOf("/") + 1);
 
 // picture(ctx, {rows, marked, pick}): a canvas that draws what `show()` was last given.
@@ -77,7 +79,7 @@ export function picture(ctx, { pick }) {
       g.setLineDash([]);
       g.fillStyle = colour.ink;
       g.font = "600 12px system-ui, sans-serif";
-      g.fillText(`${row.mark ? `${row.mark} ` : ""}${row.op}`, x + w / 2, y + 12);
+      g.fillText(heading(row), x + w / 2, y + 12);
       g.font = "11px system-ui, sans-serif";
       g.fillText(words(row), x + w / 2, y + 26);
     });
