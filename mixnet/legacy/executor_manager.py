@@ -279,12 +279,22 @@ class DataParallelExecutorManager:
             monitor.install(each)
 
     def set_params(self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, Any]) -> None:
-        """Copy parameters and states to all devices."""
+        """Copy parameters and states to all devices.
+
+        Args:
+            arg_params: arrays of parameters by name.
+            aux_params: arrays of states by name.
+        """
         for each in self.execgrp.train_execs:
             each.copy_params_from(arg_params, aux_params)
 
     def copy_to(self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]) -> None:
-        """Copy parameters and states, averaged over the devices, into these arrays."""
+        """Copy parameters and states, averaged over the devices, into these arrays.
+
+        Args:
+            arg_params: arrays of parameters by name.
+            aux_params: arrays of states by name.
+        """
         group = self.execgrp
         for names, arrays, targets in (
             (group.param_names, group.param_arrays, arg_params),
@@ -312,7 +322,11 @@ class DataParallelExecutorManager:
         return self.execgrp.aux_arrays
 
     def load_data_batch(self, data_batch: Any) -> None:
-        """Copy a batch to the devices, and take the network of its bucket."""
+        """Copy a batch to the devices, and take the network of its bucket.
+
+        Args:
+            data_batch: a ``DataBatch``.
+        """
         if self.sym_gen is not None:
             key = data_batch.bucket_key
             if key not in self.execgrp_bucket:

@@ -148,6 +148,9 @@ class ndarray(NDArray):
     def item(self, *args: Any) -> Any:
         """An element as a Python number: the only one, or the one at an index.
 
+        Args:
+            args: a flat position, or one index for each axis; none for an array with one element.
+
         Raises:
             ValueError: no index and not one element.
             IndexError: out of bounds.
@@ -201,7 +204,13 @@ class ndarray(NDArray):
         subok: bool = True,
         copy: bool = True,
     ) -> Self:
-        """The array in another dtype; itself if ``copy`` is false and it has that dtype."""
+        """The array in another dtype; itself if ``copy`` is false and it has that dtype.
+
+        Args:
+            order: ``'K'`` or ``'C'``; others are not supported.
+            casting: ``'unsafe'``; others are not supported.
+            subok: True; False is not supported.
+        """
         if order not in ("K", "C") or casting != "unsafe" or not subok:
             raise AttributeValueError(
                 f"astype: order={order!r}, casting={casting!r}, subok={subok!r} are not supported; "
@@ -262,7 +271,12 @@ class ndarray(NDArray):
         return self._function("squeeze")(self, axis)
 
     def swapaxes(self, axis1: int, axis2: int) -> Self:
-        """Two axes exchanged; see ``mx.np.swapaxes``."""
+        """Two axes exchanged; see ``mx.np.swapaxes``.
+
+        Args:
+            axis1: an axis.
+            axis2: another axis.
+        """
         return self._function("swapaxes")(self, axis1, axis2)
 
     def broadcast_to(self, shape: int | Sequence[int]) -> Self:

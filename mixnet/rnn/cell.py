@@ -90,7 +90,7 @@ class BaseRNNCell:
             cell.reset()
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
-        """One step: output and new states."""
+        """One step: output and new states, from ``inputs`` ``(batch, units)`` and the last ``states``."""
         raise NotDefinedError(
             f"{type(self).__name__} does not define __call__(self, inputs, states)."
         )

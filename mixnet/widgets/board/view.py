@@ -135,7 +135,11 @@ class TrainingBoard(View):
         self._sender.wake()
 
     def event(self, text: str) -> None:
-        """Add a line to the list of events, with the current step."""
+        """Add a line to the list of events, with the current step.
+
+        Args:
+            text: shown beside the mark.
+        """
         self._of_live().event("note", text)
         self._sender.wake()
 
