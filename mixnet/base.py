@@ -153,7 +153,7 @@ class UnknownAttributeError(MXNetError, AttributeError, mxnet_name="AttributeErr
 
 
 class ObjectKindError(AttributeTypeError, UnknownAttributeError, mxnet_name="AttributeError"):
-    """An object of another kind than is taken, of which MXNet reads an attribute that it does not have."""
+    """An object is of the wrong kind: MXNet fails on an attribute that it lacks."""
 
 
 class FileFormatError(MXNetError, ValueError, mxnet_name="MXNetError"):

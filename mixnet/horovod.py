@@ -103,7 +103,7 @@ gloo_enabled = gloo_built
 
 
 def mpi_built() -> bool:
-    """Whether Horovod's libraries other than Gloo are here: no."""
+    """Whether Horovod's libraries other than Gloo are available: no."""
     return False
 
 
@@ -211,7 +211,7 @@ def grouped_allreduce_(
 def broadcast(
     tensor: NDArray, root_rank: int, name: str | None = None, priority: int = 0
 ) -> NDArray:
-    """What the process ``root_rank`` has, as a new array.
+    """A copy of the array of process ``root_rank``.
 
     Args:
         tensor: of the same shape and dtype in all processes.
@@ -367,7 +367,7 @@ class NoCompression:
 
     @staticmethod
     def compress(tensor: NDArray) -> tuple[NDArray, Any]:
-        """What travels, and what ``decompress`` needs to know.
+        """The array to send, and what ``decompress`` needs.
 
         Args:
             tensor: the gradient.

@@ -187,7 +187,7 @@ def use_np(func: Callable[..., Any]) -> Any:
 
 
 def set_module(module: str) -> Callable[[_Named], _Named]:
-    """Decorator: say ``module`` where the function is defined."""
+    """Decorator: name ``module`` as the one that defines the function."""
 
     def set_it(func: _Named) -> _Named:
         if module is not None:

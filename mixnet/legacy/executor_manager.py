@@ -206,7 +206,7 @@ class DataParallelExecutorGroup:
     def update_metric(
         self, metric: Any, labels: Sequence[NDArray], pre_sliced: bool = False
     ) -> None:
-        """Add the outputs and labels to a metric; with ``pre_sliced`` labels come a device."""
+        """Add the outputs and labels to a metric; with ``pre_sliced``, labels are a list for each device."""
         for i, (executor, part) in enumerate(zip(self.train_execs, self.slices, strict=True)):
             own = labels[i] if pre_sliced else [each[part] for each in labels]
             metric.update(own, executor.outputs)
@@ -348,5 +348,5 @@ class DataParallelExecutorManager:
     def update_metric(
         self, metric: object, labels: Sequence[NDArray], pre_sliced: bool = False
     ) -> None:
-        """Add the outputs and labels to a metric; with ``pre_sliced`` labels come a device."""
+        """Add the outputs and labels to a metric; with ``pre_sliced``, labels are a list for each device."""
         self.curr_execgrp.update_metric(metric, labels, pre_sliced)

@@ -65,7 +65,7 @@ def getLogger(
     filemode: str | None = None,
     level: int = WARNING,
 ) -> logging.Logger:
-    """The old name of ``get_logger``.
+    """The old name of :func:`get_logger`.
 
     Args:
         filename: file to write to; stderr by default.

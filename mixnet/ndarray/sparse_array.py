@@ -163,7 +163,7 @@ class BaseSparseNDArray(NDArray):
         raise NotDefinedError("A sparse array has no size; use its shape, or data.size.")
 
     def asscalar(self) -> Any:
-        """Not there: take ``asnumpy()``.
+        """Not supported: use ``asnumpy()``.
 
         Raises:
             NotImplementedError: always.

@@ -140,7 +140,7 @@ def sort(
     kind: str | None = None,
     order: str | None = None,
 ) -> Any:
-    """In rising order along ``axis``; the flattened array where it is None.
+    """Sorted in ascending order along ``axis``; the flattened array where it is None.
 
     Args:
         a: any shape.
@@ -186,7 +186,7 @@ def _place(obj: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def delete(arr: Any, obj: Operand, axis: int | None = None) -> Any:
-    """Without the elements at a number, a slice or an array of positions, along ``axis``.
+    """The array without the elements at a number, a slice or an array of positions, along ``axis``.
 
     Args:
         arr: any shape.
@@ -205,7 +205,7 @@ def delete(arr: Any, obj: Operand, axis: int | None = None) -> Any:
 
 
 def insert(arr: Operand, obj: Operand, values: Any, axis: int | None = None) -> Any:
-    """With ``values`` before a number, a slice or an array of positions, along ``axis``.
+    """The array with ``values`` inserted before a number, a slice or an array of positions, along ``axis``.
 
     Args:
         arr: any shape.

@@ -83,7 +83,7 @@ class BaseRNNCell:
         self.reset()
 
     def reset(self) -> None:
-        """Forget steps that were made: called before another graph."""
+        """Restart the count of steps, before another graph."""
         self._init_counter = -1
         self._counter = -1
         for cell in getattr(self, "_cells", ()):

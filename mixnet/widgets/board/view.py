@@ -27,7 +27,7 @@ MOST_IN_SUMMARY = 8  # curves with their last value; ``widgets/src/board.js`` ha
 
 
 class TrainingBoard(View):
-    """Loss, metrics, throughput, histograms, images and memory of a training.
+    """Loss, metrics, throughput, histograms, images and memory of a training run.
 
     A click reaches Python only while no cell runs, so train in the board's thread::
 
