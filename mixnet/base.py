@@ -295,7 +295,7 @@ def checked_shape(name: str, shape: Any) -> tuple[int, ...]:
         shape: integers, one an axis.
 
     Raises:
-        AttributeTypeError: it is not one.
+        AttributeTypeError: it is not a shape.
     """
     try:
         if isinstance(shape, str):

@@ -333,7 +333,7 @@ def broadcast_parameters(params: object, root_rank: int = 0, prefix: str | None 
         prefix: accepted for compatibility.
 
     Raises:
-        ValueError: they are neither.
+        ValueError: ``params`` is neither.
     """
     if not isinstance(params, (Mapping, ParameterDict)):
         raise AttributeValueError(

@@ -51,7 +51,7 @@ def _check_arguments(symbol: Symbol) -> None:
     """Refuse a symbol with two arguments, or two states, of one name.
 
     Raises:
-        ValueError: it has such.
+        ValueError: two have the same name.
     """
     for kind, names in (
         ("argument", symbol.list_arguments()),
