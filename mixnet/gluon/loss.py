@@ -176,7 +176,7 @@ class L2Loss(Loss):
         label: Tensor,
         sample_weight: Tensor | None = None,
     ) -> Any:
-        """The loss of every sample."""
+        """The loss ``(batch,)``; ``label`` is shaped like ``pred``, ``sample_weight`` ``(batch, 1, ...)``."""
         label = _reshape_like(F, label, pred)
         loss = F.square(label - pred)
         half = None if self._weight is None else self._weight / 2
@@ -203,7 +203,7 @@ class L1Loss(Loss):
         label: Tensor,
         sample_weight: Tensor | None = None,
     ) -> Any:
-        """The loss of every sample."""
+        """The loss ``(batch,)``; ``label`` is shaped like ``pred``, ``sample_weight`` ``(batch, 1, ...)``."""
         label = _reshape_like(F, label, pred)
         return self._per_sample(F, F.abs(label - pred), sample_weight)
 
@@ -306,7 +306,8 @@ class SoftmaxCrossEntropyLoss(Loss):
         label: Tensor,
         sample_weight: Tensor | None = None,
     ) -> Any:
-        """The loss of every sample."""
+        """The loss ``(batch,)`` of ``pred`` ``(batch, classes)`` and ``label`` ``(batch,)``, weighted by
+        ``sample_weight`` ``(batch, 1)``."""
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
         if self._sparse_label:
@@ -349,7 +350,8 @@ class KLDivLoss(Loss):
         label: Tensor,
         sample_weight: Tensor | None = None,
     ) -> Any:
-        """The loss of every sample: the sum over its elements, not their mean."""
+        """The loss ``(batch,)``: sums over a sample, not means; ``label`` is shaped like ``pred``,
+        ``sample_weight`` ``(batch, 1)``."""
         if not self._from_logits:
             pred = F.log_softmax(pred, self._axis)
         loss = label * (F.log(label + 1e-12) - pred)
@@ -444,7 +446,7 @@ class HuberLoss(Loss):
         label: Tensor,
         sample_weight: Tensor | None = None,
     ) -> Any:
-        """The loss of every sample."""
+        """The loss ``(batch,)``; ``label`` is shaped like ``pred``, ``sample_weight`` ``(batch, 1, ...)``."""
         label = _reshape_like(F, label, pred)
         loss = F.abs(label - pred)
         loss = F.where(loss > self._rho, loss - 0.5 * self._rho, (0.5 / self._rho) * F.square(loss))
@@ -482,7 +484,7 @@ class HingeLoss(_MarginLoss):
         label: Tensor,
         sample_weight: Tensor | None = None,
     ) -> Any:
-        """The loss of every sample."""
+        """The loss ``(batch,)``; ``label`` is shaped like ``pred``, ``sample_weight`` ``(batch, 1, ...)``."""
         return self._per_sample(F, self._shortfall(F, pred, label), sample_weight)
 
 
@@ -503,7 +505,7 @@ class SquaredHingeLoss(_MarginLoss):
         label: Tensor,
         sample_weight: Tensor | None = None,
     ) -> Any:
-        """The loss of every sample."""
+        """The loss ``(batch,)``; ``label`` is shaped like ``pred``, ``sample_weight`` ``(batch, 1, ...)``."""
         loss = F.square(self._shortfall(F, pred, label))
         return self._per_sample(F, loss, sample_weight)
 
@@ -540,7 +542,7 @@ class LogisticLoss(Loss):
         label: Tensor,
         sample_weight: Tensor | None = None,
     ) -> Any:
-        """The loss of every sample."""
+        """The loss ``(batch,)``; ``label`` is shaped like ``pred``, ``sample_weight`` ``(batch, 1, ...)``."""
         label = _reshape_like(F, label, pred)
         if self._label_format == "signed":
             label = (label + 1.0) / 2.0
