@@ -41,7 +41,7 @@ class AttrScope(metaclass=_MXClassPropertyMetaClass):
         self._entered: list[Entered] = []
 
     def get(self, attr: Mapping[str, str] | None) -> dict[str, str]:
-        """The scope's attributes under a symbol's own.
+        """The scope's attributes, overridden by a symbol's own.
 
         Args:
             attr: the symbol's own attributes, which take precedence.

@@ -157,7 +157,7 @@ class UnknownAttributeError(MXNetError, AttributeError, mxnet_name="AttributeErr
 
 
 class ObjectKindError(AttributeTypeError, UnknownAttributeError, mxnet_name="AttributeError"):
-    """An object of another kind than is taken, of which MXNet reads an attribute that it does not have."""
+    """An object is of the wrong kind: MXNet fails on an attribute that it lacks."""
 
 
 class FileFormatError(MXNetError, ValueError, mxnet_name="MXNetError"):
@@ -301,7 +301,7 @@ def checked_shape(name: str, shape: Any) -> tuple[int, ...]:
         shape: integers, one an axis.
 
     Raises:
-        AttributeTypeError: it is not one.
+        AttributeTypeError: it is not a shape.
     """
     try:
         if isinstance(shape, str):

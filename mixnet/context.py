@@ -201,7 +201,7 @@ def as_context(value: object) -> Context:
         value: a context, text or None.
 
     Raises:
-        ContextError: it is not one.
+        ContextError: ``value`` is none of these.
     """
     if isinstance(value, Context):
         return value

@@ -148,7 +148,7 @@ gloo_enabled = gloo_built
 
 
 def mpi_built() -> bool:
-    """Whether Horovod's libraries other than Gloo are here: no."""
+    """Whether Horovod's libraries other than Gloo are available: no."""
     return False
 
 
@@ -256,7 +256,7 @@ def grouped_allreduce_(
 def broadcast(
     tensor: NDArray, root_rank: int, name: str | None = None, priority: int = 0
 ) -> NDArray:
-    """What the process ``root_rank`` has, as a new array.
+    """A copy of the array of process ``root_rank``.
 
     Args:
         tensor: of the same shape and dtype in all processes.
@@ -418,7 +418,7 @@ def broadcast_parameters(params: object, root_rank: int = 0, prefix: str | None 
         prefix: accepted for compatibility.
 
     Raises:
-        ValueError: they are neither.
+        ValueError: ``params`` is neither.
     """
     if not isinstance(params, (Mapping, ParameterDict)):
         raise AttributeValueError(
@@ -452,7 +452,7 @@ class NoCompression:
 
     @staticmethod
     def compress(tensor: NDArray) -> tuple[NDArray, Any]:
-        """What travels, and what ``decompress`` needs to know.
+        """The array to send, and what ``decompress`` needs.
 
         Args:
             tensor: the gradient.

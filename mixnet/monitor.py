@@ -57,7 +57,7 @@ class Monitor:
             self.queue.append((self.step, py_str(name), self.stat_func(array)))
 
     def install(self, exe: Any) -> None:
-        """Look at an executor too.
+        """Monitor an executor, too.
 
         Args:
             exe: an executor.
@@ -66,7 +66,7 @@ class Monitor:
         self.exes.append(exe)
 
     def tic(self) -> None:
-        """Begin a batch: every ``interval``-th is looked at."""
+        """Begin a batch: every ``interval``-th is monitored."""
         if self.step % self.interval == 0:
             self.queue = []
             self.activated = True

@@ -82,6 +82,9 @@ def parts_of(payload: bytes) -> Iterator[tuple[int, bytes]]:
 def read_record(file: IO[bytes], name: str) -> bytes | None:
     """The next record of an open file, None at the end.
 
+    Args:
+        name: of the file, for error messages.
+
     Raises:
         FileFormatError: the record is cut off, or there is something else.
     """

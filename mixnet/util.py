@@ -187,7 +187,7 @@ def use_np(func: Callable[..., Any]) -> Any:
 
 
 def set_module(module: str) -> Callable[[_Named], _Named]:
-    """Decorator: say ``module`` where the function is defined."""
+    """Decorator: name ``module`` as the one that defines the function."""
 
     def set_it(func: _Named) -> _Named:
         if module is not None:
@@ -198,7 +198,12 @@ def set_module(module: str) -> Callable[[_Named], _Named]:
 
 
 def np_ufunc_legal_option(key: str, value: object) -> bool:
-    """Whether a keyword of a NumPy ufunc has a value that ``mx.np`` takes."""
+    """Whether a keyword of a NumPy ufunc has a value that ``mx.np`` takes.
+
+    Args:
+        key: the keyword, such as ``'where'``.
+        value: its value.
+    """
     if key == "where":
         return value is True
     if key == "casting":
@@ -226,12 +231,20 @@ def _checked(func: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def wrap_np_unary_func(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: the keywords of a NumPy ufunc of one array are checked, and not passed on."""
+    """Decorator: the keywords of a NumPy ufunc of one array are checked, and not passed on.
+
+    Args:
+        func: the function.
+    """
     return _checked(func)
 
 
 def wrap_np_binary_func(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: the keywords of a NumPy ufunc of two arrays are checked, and not passed on."""
+    """Decorator: the keywords of a NumPy ufunc of two arrays are checked, and not passed on.
+
+    Args:
+        func: the function.
+    """
     return _checked(func)
 
 

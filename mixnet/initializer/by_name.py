@@ -13,7 +13,7 @@ from mixnet.ndarray.params_file import load
 
 
 class Load:
-    """Values from a file or a dict, by name; another initializer for names that are not there.
+    """Values from a file or a dict, by name; another initializer for other names.
 
     Args:
         param: path of a ``.params`` file, or a dict of arrays; ``arg:`` and ``aux:`` are dropped.
@@ -63,7 +63,7 @@ class Load:
 
 
 class Mixed:
-    """An initializer for each pattern of names; the first that matches is taken.
+    """An initializer for each pattern of names; the first match is used.
 
     Args:
         patterns: regular expressions, matched from the beginning of a name.

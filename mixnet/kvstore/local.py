@@ -215,7 +215,7 @@ class LocalStore:
         """Send a command to servers.
 
         Raises:
-            MXNetError: there are none.
+            MXNetError: the store has no servers.
         """
         raise MXNetError("A KVStore of this type has no servers to send commands to.")
 

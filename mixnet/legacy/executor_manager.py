@@ -51,7 +51,7 @@ def _check_arguments(symbol: Symbol) -> None:
     """Refuse a symbol with two arguments, or two states, of one name.
 
     Raises:
-        ValueError: it has such.
+        ValueError: two have the same name.
     """
     for kind, names in (
         ("argument", symbol.list_arguments()),
@@ -206,7 +206,7 @@ class DataParallelExecutorGroup:
     def update_metric(
         self, metric: Any, labels: Sequence[NDArray], pre_sliced: bool = False
     ) -> None:
-        """Add the outputs and labels to a metric; with ``pre_sliced`` labels come a device."""
+        """Add the outputs and labels to a metric; with ``pre_sliced``, labels are a list for each device."""
         for i, (executor, part) in enumerate(zip(self.train_execs, self.slices, strict=True)):
             own = labels[i] if pre_sliced else [each[part] for each in labels]
             metric.update(own, executor.outputs)
@@ -279,12 +279,22 @@ class DataParallelExecutorManager:
             monitor.install(each)
 
     def set_params(self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, Any]) -> None:
-        """Copy parameters and states to all devices."""
+        """Copy parameters and states to all devices.
+
+        Args:
+            arg_params: arrays of parameters by name.
+            aux_params: arrays of states by name.
+        """
         for each in self.execgrp.train_execs:
             each.copy_params_from(arg_params, aux_params)
 
     def copy_to(self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]) -> None:
-        """Copy parameters and states, averaged over the devices, into these arrays."""
+        """Copy parameters and states, averaged over the devices, into these arrays.
+
+        Args:
+            arg_params: arrays of parameters by name.
+            aux_params: arrays of states by name.
+        """
         group = self.execgrp
         for names, arrays, targets in (
             (group.param_names, group.param_arrays, arg_params),
@@ -312,7 +322,11 @@ class DataParallelExecutorManager:
         return self.execgrp.aux_arrays
 
     def load_data_batch(self, data_batch: Any) -> None:
-        """Copy a batch to the devices, and take the network of its bucket."""
+        """Copy a batch to the devices, and take the network of its bucket.
+
+        Args:
+            data_batch: a ``DataBatch``.
+        """
         if self.sym_gen is not None:
             key = data_batch.bucket_key
             if key not in self.execgrp_bucket:
@@ -334,5 +348,5 @@ class DataParallelExecutorManager:
     def update_metric(
         self, metric: object, labels: Sequence[NDArray], pre_sliced: bool = False
     ) -> None:
-        """Add the outputs and labels to a metric; with ``pre_sliced`` labels come a device."""
+        """Add the outputs and labels to a metric; with ``pre_sliced``, labels are a list for each device."""
         self.curr_execgrp.update_metric(metric, labels, pre_sliced)

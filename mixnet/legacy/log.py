@@ -65,6 +65,12 @@ def getLogger(
     filemode: str | None = None,
     level: int = WARNING,
 ) -> logging.Logger:
-    """The old name of ``get_logger``."""
+    """The old name of :func:`get_logger`.
+
+    Args:
+        filename: file to write to; stderr by default.
+        filemode: ``'a'`` to append to the file, ``'w'`` to replace it.
+        level: messages of a lower level are dropped.
+    """
     warnings.warn("getLogger is deprecated; call get_logger.", DeprecationWarning, stacklevel=2)
     return get_logger(name, filename, filemode, level)

@@ -47,7 +47,7 @@ class CompositeEvalMetric(EvalMetric):
             index: position of the metric.
 
         Raises:
-            ValueError: there is none.
+            ValueError: there are not so many metrics.
         """
         try:
             return self.metrics[index]

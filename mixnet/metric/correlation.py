@@ -77,7 +77,7 @@ class PearsonCorrelation(EvalMetric):
             self.reset_micro()
 
     def reset_micro(self) -> None:
-        """Forget all samples."""
+        """Discard all samples."""
         self._state: Any = np.zeros(7)
 
     def reset(self) -> None:

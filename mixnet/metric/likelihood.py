@@ -91,7 +91,13 @@ class _CrossEntropy(EvalMetric):
 @register
 @alias("ce")
 class CrossEntropy(_CrossEntropy):
-    """Mean of ``-log(probability of the label + eps)``."""
+    """Mean of ``-log(probability of the label + eps)``.
+
+    Args:
+        name: shown beside the value.
+        output_names: which outputs ``update_dict`` takes; all by default.
+        label_names: which labels ``update_dict`` takes; all by default.
+    """
 
     def __init__(
         self,
@@ -106,7 +112,12 @@ class CrossEntropy(_CrossEntropy):
 @register
 @alias("nll_loss")
 class NegativeLogLikelihood(_CrossEntropy):
-    """Mean of ``-log(probability of the label + eps)``, by another name."""
+    """Mean of ``-log(probability of the label + eps)``, by another name.
+
+    Args:
+        output_names: which outputs ``update_dict`` takes; all by default.
+        label_names: which labels ``update_dict`` takes; all by default.
+    """
 
     def __init__(
         self,

@@ -49,7 +49,12 @@ class Loss(EvalMetric):
 
 @register
 class Torch(Loss):
-    """``Loss`` by another name."""
+    """``Loss`` by another name.
+
+    Args:
+        output_names: which outputs ``update_dict`` takes; all by default.
+        label_names: which labels ``update_dict`` takes; all by default.
+    """
 
     def __init__(
         self,
@@ -62,7 +67,12 @@ class Torch(Loss):
 
 @register
 class Caffe(Loss):
-    """``Loss`` by another name."""
+    """``Loss`` by another name.
+
+    Args:
+        output_names: which outputs ``update_dict`` takes; all by default.
+        label_names: which labels ``update_dict`` takes; all by default.
+    """
 
     def __init__(
         self,

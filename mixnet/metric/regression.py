@@ -89,7 +89,13 @@ class _Error(EvalMetric):
 
 @register
 class MAE(_Error):
-    """Mean over batches of the mean absolute error."""
+    """Mean over batches of the mean absolute error.
+
+    Args:
+        name: shown beside the value.
+        output_names: which outputs ``update_dict`` takes; all by default.
+        label_names: which labels ``update_dict`` takes; all by default.
+    """
 
     _rule = absolute_error
 
@@ -104,7 +110,13 @@ class MAE(_Error):
 
 @register
 class MSE(_Error):
-    """Mean over batches of the mean squared error."""
+    """Mean over batches of the mean squared error.
+
+    Args:
+        name: shown beside the value.
+        output_names: which outputs ``update_dict`` takes; all by default.
+        label_names: which labels ``update_dict`` takes; all by default.
+    """
 
     _rule = squared_error
 
@@ -119,7 +131,13 @@ class MSE(_Error):
 
 @register
 class RMSE(_Error):
-    """Mean over batches of the root of the mean squared error."""
+    """Mean over batches of the root of the mean squared error.
+
+    Args:
+        name: shown beside the value.
+        output_names: which outputs ``update_dict`` takes; all by default.
+        label_names: which labels ``update_dict`` takes; all by default.
+    """
 
     _rule = root_of_squared_error
 

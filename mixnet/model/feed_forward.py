@@ -547,7 +547,7 @@ class FeedForward(BASE_ESTIMATOR):
     # ---- files ----------------------------------------------------------------------------------
 
     def save(self, prefix: str, epoch: int | None = None, remove_amp_cast: bool = True) -> None:
-        """Write a checkpoint; its files are whole or not there.
+        """Write a checkpoint; each file is complete or absent.
 
         Args:
             prefix: beginning of the files' paths.

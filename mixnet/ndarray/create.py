@@ -255,7 +255,7 @@ def from_dlpack(dlpack: object) -> NDArray:
         dlpack: an array with ``__dlpack__``, or a capsule of ``to_dlpack_for_read``.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: ``dlpack`` is neither.
         ValueError: a capsule that was used up.
     """
     if Capsule.wraps(dlpack):

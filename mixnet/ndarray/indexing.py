@@ -320,7 +320,7 @@ def _static_pattern(parts: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Any
 
 def _empty(key: object, shape: tuple[int, ...]) -> MXNetError:
     return ShapeError(
-        f"index {key!r} of an array of shape {shape} selects no element; of mx.nd arrays a slice of "
+        f"index {key!r} of an array of shape {shape} selects no element; in mx.nd, only slices of "
         f"the first axis can be empty, such as x[0:0]."
     )
 

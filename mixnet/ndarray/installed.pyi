@@ -95,7 +95,7 @@ class Installed:
     def cbrt(self, *args: Any, **kwargs: Any) -> NDArray:
         """Cube root. Element by element."""
     def ceil(self, *args: Any, **kwargs: Any) -> NDArray:
-        """Smallest whole number that is not below. Element by element."""
+        """Rounded up to a whole number. Element by element."""
     def choose_element_0index(self, *args: Any, **kwargs: Any) -> NDArray:
         """One element along ``axis`` for each position on the other axes."""
     def clip(self, *args: Any, **kwargs: Any) -> NDArray:
@@ -135,7 +135,7 @@ class Installed:
     def flip(self, *args: Any, **kwargs: Any) -> NDArray:
         """The array with its elements in reverse order along ``axis``."""
     def floor(self, *args: Any, **kwargs: Any) -> NDArray:
-        """Largest whole number that is not above. Element by element."""
+        """Rounded down to a whole number. Element by element."""
     def gamma(self, *args: Any, **kwargs: Any) -> NDArray:
         """Gamma function. Element by element."""
     def gammaln(self, *args: Any, **kwargs: Any) -> NDArray:

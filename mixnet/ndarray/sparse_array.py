@@ -166,7 +166,7 @@ class BaseSparseNDArray(NDArray):
         raise NotDefinedError("A sparse array has no size; use its shape, or data.size.")
 
     def asscalar(self) -> Any:
-        """Not there: take ``asnumpy()``.
+        """Not supported: use ``asnumpy()``.
 
         Raises:
             NotImplementedError: always.
@@ -303,8 +303,8 @@ class BaseSparseNDArray(NDArray):
             )
         if isinstance(value, np.ndarray):
             warnings.warn(
-                f"A NumPy array is copied to a {self.stype} array, which finds its elements that are not 0 "
-                f"again; assign an NDArray of that storage type.",
+                f"Assigning a NumPy array to a {self.stype} array searches it for elements that are not 0; "
+                f"assign an NDArray of that storage type.",
                 RuntimeWarning,
                 stacklevel=3,
             )

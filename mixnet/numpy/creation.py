@@ -278,7 +278,7 @@ def linspace(
     axis: int = 0,
     ctx: Context | str | None = None,
 ) -> Any:
-    """``num`` numbers at equal distances from ``start`` to ``stop``, and the distance if asked.
+    """``num`` numbers at equal distances from ``start`` to ``stop``, and the distance if requested.
 
     Args:
         start: a number, the first.

@@ -158,6 +158,9 @@ class ndarray(NDArray):
     def item(self, *args: Any) -> Any:
         """An element as a Python number: the only one, or the one at an index.
 
+        Args:
+            args: a flat position, or one index for each axis; none for an array with one element.
+
         Raises:
             ValueError: no index and not one element.
             IndexError: out of bounds.
@@ -211,7 +214,13 @@ class ndarray(NDArray):
         subok: bool = True,
         copy: bool = True,
     ) -> Self:
-        """The array in another dtype; itself if ``copy`` is false and it has that dtype."""
+        """The array in another dtype; itself if ``copy`` is false and it has that dtype.
+
+        Args:
+            order: ``'K'`` or ``'C'``; others are not supported.
+            casting: ``'unsafe'``; others are not supported.
+            subok: True; False is not supported.
+        """
         if order not in ("K", "C") or casting != "unsafe" or not subok:
             raise AttributeValueError(
                 f"astype: order={order!r}, casting={casting!r}, subok={subok!r} are not supported; "
@@ -224,12 +233,12 @@ class ndarray(NDArray):
         return self.as_in_context(ctx)
 
     def expand_dims(self, *args: Operand, **kwargs: object) -> Self:
-        """With a new axis of extent one at the one argument, ``axis``."""
+        """The array with a new axis of extent one at the one argument, ``axis``."""
         (axis,) = args or kwargs.values()
         return self._function("expand_dims")(self, axis)
 
     def attach_grad(self, grad_req: str = "write") -> None:  # type: ignore[override]
-        """Make this a variable: backward leaves its gradient in ``grad``."""
+        """Make this a variable: backward writes its gradient to ``grad``."""
         NDArray.attach_grad(self, grad_req)
 
     def reshape(self, *args: Any, **kwargs: Any) -> Self:
@@ -268,19 +277,24 @@ class ndarray(NDArray):
         return self.reshape(-1)
 
     def squeeze(self, axis: int | Sequence[int] | None = None) -> Self:
-        """Without axes of extent one; see ``mx.np.squeeze``."""
+        """The array without axes of extent one; see ``mx.np.squeeze``."""
         return self._function("squeeze")(self, axis)
 
     def swapaxes(self, axis1: int, axis2: int) -> Self:
-        """Two axes exchanged; see ``mx.np.swapaxes``."""
+        """Two axes exchanged; see ``mx.np.swapaxes``.
+
+        Args:
+            axis1: an axis.
+            axis2: another axis.
+        """
         return self._function("swapaxes")(self, axis1, axis2)
 
     def broadcast_to(self, shape: int | Sequence[int]) -> Self:
-        """Repeated along axes of extent one, and new first ones, to ``shape``."""
+        """The array repeated along axes of extent one, and new first ones, to ``shape``."""
         return self._function("broadcast_to")(self, shape)
 
     def broadcast_like(self, other: NDArray) -> Self:
-        """Repeated to the shape of ``other``."""
+        """The array repeated to the shape of ``other``."""
         return self.broadcast_to(other.shape)
 
     def take(
@@ -313,7 +327,7 @@ class ndarray(NDArray):
         return indices
 
     def sort(self, axis: int = -1, kind: str | None = None, order: str | None = None) -> Self:
-        """In rising order along ``axis``, as a new array; see ``mx.np.sort``."""
+        """Sorted in ascending order along ``axis``, as a new array; see ``mx.np.sort``."""
         return self._function("sort")(self, axis, kind, order)
 
     def argsort(self, axis: int = -1, kind: str | None = None, order: str | None = None) -> Self:

@@ -139,7 +139,7 @@ def sort(
     kind: str | None = None,
     order: str | None = None,
 ) -> Any:
-    """In rising order along ``axis``; the flattened array where it is None.
+    """Sorted in ascending order along ``axis``; the flattened array where it is None.
 
     Args:
         a: any shape.
@@ -185,7 +185,7 @@ def _place(obj: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def delete(arr: Array, obj: Operand, axis: int | None = None) -> Any:
-    """Without the elements at a number, a slice or an array of positions, along ``axis``.
+    """The array without the elements at a number, a slice or an array of positions, along ``axis``.
 
     Args:
         arr: any shape.
@@ -204,7 +204,7 @@ def delete(arr: Array, obj: Operand, axis: int | None = None) -> Any:
 
 
 def insert(arr: Operand, obj: Operand, values: Operand, axis: int | None = None) -> Any:
-    """With ``values`` before a number, a slice or an array of positions, along ``axis``.
+    """The array with ``values`` inserted before a number, a slice or an array of positions, along ``axis``.
 
     Args:
         arr: any shape.

@@ -115,7 +115,7 @@ def rollaxis(a: Array, axis: int, start: int = 0) -> Any:
 
 
 def expand_dims(a: Operand, axis: int) -> Any:
-    """With a new axis of extent one at ``axis``."""
+    """The array with a new axis of extent one at ``axis``."""
     return call("expand_dims", a, axis=axis)
 
 
@@ -123,7 +123,7 @@ def expand_dims(a: Operand, axis: int) -> Any:
 def squeeze(
     a: Operand, axis: int | Sequence[int] | None = None, out: Operable | None = None
 ) -> Any:
-    """Without axes of extent one: all of them, or ``axis``.
+    """The array without axes of extent one: all of them, or ``axis``.
 
     Args:
         a: any shape.
@@ -134,7 +134,7 @@ def squeeze(
 
 
 def broadcast_to(array: Operand, shape: int | Sequence[int]) -> Any:
-    """Repeated along axes of extent one, and new first ones, to ``shape``.
+    """The array repeated along axes of extent one, and new first ones, to ``shape``.
 
     Args:
         array: any shape.
@@ -371,7 +371,7 @@ def tile(A: Operand, reps: int | Sequence[int]) -> Any:
 
 
 def flip(m: Array, axis: int | Sequence[int] | None = None, out: Operable | None = None) -> Any:
-    """The other way round along axes, all by default.
+    """Elements in reverse order along axes, all by default.
 
     Args:
         m: any shape.
@@ -403,7 +403,7 @@ def fliplr(m: Array) -> Any:
 
 @as_operator
 def roll(a: Operand, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Any:
-    """Shifted along axes, round the end; the flattened array by default.
+    """Elements shifted along axes, from the end back to the beginning; the flattened array by default.
 
     Args:
         a: any shape.
@@ -414,7 +414,7 @@ def roll(a: Operand, shift: int | Sequence[int], axis: int | Sequence[int] | Non
 
 
 def rot90(m: Operand, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
-    """Turned by 90 degrees ``k`` times in the plane of two axes.
+    """Rotated by 90 degrees ``k`` times in the plane of two axes.
 
     Args:
         m: at least two axes.
@@ -501,7 +501,7 @@ atleast_3d = _atleast(3)
 def pad(
     x: Array, pad_width: int | Sequence[Any] | None = None, mode: str = "constant", **kwargs: Any
 ) -> Any:
-    """With elements added before and after along every axis.
+    """The array with elements added before and after along every axis.
 
     Args:
         x: any shape.
@@ -529,7 +529,7 @@ def pad(
 
 
 def resize(a: Array, new_shape: int | Sequence[int]) -> Any:
-    """The elements again and again until ``new_shape`` is full.
+    """The elements, repeated until ``new_shape`` is full.
 
     Args:
         a: any shape.

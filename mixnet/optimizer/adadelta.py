@@ -41,7 +41,7 @@ def adadelta_update(
 
 @register
 class AdaDelta(Optimizer):
-    """AdaDelta: the step needs no learning rate; it takes its length from the steps before.
+    """AdaDelta: the step needs no learning rate; its length follows from previous steps.
 
         square ← rho · square + (1 − rho) · gradient²
         step   ← √(moved + epsilon) / √(square + epsilon) · gradient

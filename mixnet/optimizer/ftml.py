@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @register
 class FTML(Optimizer):
-    """Follow the moving leader: the weight is the minimum of what was seen, the latest counting most.
+    """Follow the moving leader: the weight minimizes the losses so far, of which recent ones count most.
 
     Source: Zheng and Kwok, 2017; the rule is operator ``ftml_update``.
 

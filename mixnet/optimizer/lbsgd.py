@@ -31,7 +31,7 @@ def lbsgd_rate(weight, grad, *, lr: Scalar, wd: Scalar):
 
 @register
 class LBSGD(Optimizer):
-    """Gradient descent that gathers ``batch_scale`` gradients for a step, with a warm-up.
+    """Gradient descent that accumulates ``batch_scale`` gradients for a step, with a warm-up.
 
     The learning rate rises from its value to ``batch_scale`` times it over ``warmup_epochs``;
     with strategy ``'lars'`` it follows the ratio of the norms of weight and gradient instead.

@@ -250,7 +250,7 @@ def _warn_of_others(states: dict[Any, Any], weights: Weights) -> None:
     if states and weights and not any(key in weights for key in states):
         warnings.warn(
             f"None of the {len(states)} states is used: the file has them for "
-            f"{_listed(states)}, the parameters here are {_listed(weights)}. If a KVStore "
+            f"{_listed(states)}, but the parameters here are {_listed(weights)}. If a KVStore "
             f"updates the parameters of a Module, they have names, otherwise numbers: load with "
             f"the same kvstore and number of contexts as when the states were saved.",
             stacklevel=2,

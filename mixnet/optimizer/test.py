@@ -24,7 +24,7 @@ def test_update(weight, grad, copy, *, rescale_grad: Scalar):
 
 @register
 class Test(Optimizer):
-    """Adds the gradient, scaled, and keeps a copy of the weight; rates do not matter.
+    """Adds the gradient, scaled, and stores a copy of the weight; rates do not matter.
 
     Args:
         kwargs: ``rescale_grad``; see :class:`Optimizer`.

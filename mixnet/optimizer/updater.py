@@ -113,7 +113,7 @@ class Updater:
         return state
 
     def set_states(self, states: bytes, weights: Weights | None = None) -> None:
-        """Take over what ``get_states`` gave, here or in MXNet: states, or states and optimizer.
+        """Set the states that ``get_states`` returned, here or in MXNet, perhaps with the optimizer.
 
         Args:
             states: the bytes.

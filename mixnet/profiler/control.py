@@ -105,7 +105,7 @@ def pause(profile_process: str = "worker") -> None:
 
 
 def resume(profile_process: str = "worker") -> None:
-    """Go on after ``pause()``.
+    """Continue after ``pause()``.
 
     Args:
         profile_process: ``'worker'``, this process.

@@ -83,14 +83,14 @@ class BaseRNNCell:
         self.reset()
 
     def reset(self) -> None:
-        """Forget steps that were made: called before another graph."""
+        """Restart the count of steps, before another graph."""
         self._init_counter = -1
         self._counter = -1
         for cell in getattr(self, "_cells", ()):
             cell.reset()
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
-        """One step: output and new states."""
+        """One step: output and new states, from ``inputs`` ``(batch, units)`` and the last ``states``."""
         raise NotDefinedError(
             f"{type(self).__name__} does not define __call__(self, inputs, states)."
         )

@@ -96,7 +96,7 @@ class SequentialRNNCell(_Cells):
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, list[Any]]:
-        """Each cell over the whole sequence, on what the one below puts out."""
+        """Run each cell over the whole sequence of outputs of the one below."""
         self.reset()
         states = self.begin_state() if begin_state is None else begin_state
         after: list[Any] = []

@@ -139,7 +139,7 @@ def _named(prefix: str) -> Any:
 
 
 class ConvRNNCell(BaseConvRNNCell):
-    """A cell as ``RNNCell`` whose maps are convolutions; arguments as of ``BaseConvRNNCell``."""
+    """An ``RNNCell`` with convolutions in place of matrix products; arguments as of ``BaseConvRNNCell``."""
 
     __init__ = _named("ConvRNN_")
 
@@ -157,7 +157,7 @@ class ConvRNNCell(BaseConvRNNCell):
 
 
 class ConvLSTMCell(BaseConvRNNCell):
-    """A cell as ``LSTMCell`` whose maps are convolutions; arguments as of ``BaseConvRNNCell``."""
+    """An ``LSTMCell`` with convolutions in place of matrix products; arguments as of ``BaseConvRNNCell``."""
 
     __init__ = _named("ConvLSTM_")
 
@@ -190,7 +190,7 @@ class ConvLSTMCell(BaseConvRNNCell):
 
 
 class ConvGRUCell(BaseConvRNNCell):
-    """A cell as ``GRUCell`` whose maps are convolutions; arguments as of ``BaseConvRNNCell``."""
+    """A ``GRUCell`` with convolutions in place of matrix products; arguments as of ``BaseConvRNNCell``."""
 
     __init__ = _named("ConvGRU_")
 

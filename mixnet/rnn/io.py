@@ -59,7 +59,7 @@ def encode_sentences(
 
 
 class BucketSentenceIter(DataIter):
-    """Batches of sentences whose lengths share a bucket; labels are the sentences one step on.
+    """Batches of sentences whose lengths share a bucket; labels are the sentences shifted by one step.
 
     Sentences are filled up to their bucket's length; those longer than all buckets are left out.
 

@@ -14,7 +14,7 @@ from mixnet.symbol.symbol import Symbol
 
 
 class ModifierCell(BaseRNNCell):
-    """Base of cells that change what another does; variables and states are the other's.
+    """Base of cells that modify another cell; variables and states are those of the other cell.
 
     Args:
         base_cell: the other, which can be called through this one only.
@@ -87,7 +87,7 @@ class ZoneoutCell(ModifierCell):
         self.prev_output: Any = None
 
     def reset(self) -> None:
-        """Forget the last output."""
+        """Discard the last output."""
         super().reset()
         self.prev_output = None
 

@@ -71,7 +71,7 @@ class Backend:
     def compile(
         self, symbol: Symbol, arrays: Mapping[str, np.ndarray], options: dict[str, Any]
     ) -> Any:
-        """What computes a part: ``(*arrays) -> list of arrays``, all NumPy's, in the order of
+        """A function that computes a part: ``(*arrays) -> list of arrays``, all NumPy's, in the order of
         ``symbol.list_inputs()`` without ``arrays``.
 
         Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mixnet.base import AttributeValueError
+from mixnet.base import AttributeValueError, NotDefinedError
 from mixnet.dtype import dtype_name
 from mixnet.symbol.operators import apply
 from mixnet.symbol.symbol import Symbol
@@ -58,14 +58,24 @@ def arange(
     name: str | None = None,
     dtype: DTypeLike = None,
 ) -> Symbol:
-    """A symbol of numbers from ``start`` up to ``stop``.
+    """A symbol of numbers from ``start`` (0 if only one bound is given) up to ``stop``.
 
     Args:
         step: difference between two numbers; negative to count down.
         repeat: how often each number occurs.
+        infer_range: not supported without ``stop``; ``contrib.arange_like`` has the length of another
+            symbol.
         name: of the symbol.
         dtype: float32 by default.
+
+    Raises:
+        NotImplementedError: ``infer_range`` without ``stop``.
     """
+    if infer_range and stop is None:
+        raise NotDefinedError(
+            f"arange: infer_range=True does not infer how many numbers follow start={start}; give "
+            f"stop, or use contrib.arange_like(data, start=..., step=...)."
+        )
     attributes = {"start": start, "stop": stop, "step": step, "repeat": repeat, "name": name}
     return apply("_arange", **attributes, infer_range=infer_range, dtype=dtype_name(dtype))
 

@@ -140,7 +140,13 @@ def recompute_mode(recompute: bool | str) -> str | None:
 def executor_memory_plan(
     self: Executor, inplace: bool = True, co_share: bool = True, recompute: bool | str = False
 ) -> MemoryPlan:
-    """The plan for the arrays that the executor is bound to; see ``Symbol.memory_plan``."""
+    """The plan for the arrays that the executor is bound to; see ``Symbol.memory_plan``.
+
+    Args:
+        inplace: let operators write into the memory of their inputs.
+        co_share: let arrays that are not needed at the same time share memory.
+        recompute: ``'mirror'``, ``'sublinear'`` or None.
+    """
     arrays = {**self.arg_dict, **self.aux_dict}
     shapes = {name: array.shape for name, array in arrays.items()}
     dtypes = {name: array._spec.dtype for name, array in arrays.items()}

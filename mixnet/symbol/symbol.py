@@ -442,11 +442,11 @@ class Symbol:
     # ---- files --------------------------------------------------------------------------------
 
     def tojson(self, remove_amp_cast: bool = True) -> str:
-        """The text of a symbol file as MXNet writes it."""
+        """The text of a symbol file as MXNet writes it, without casts of AMP if ``remove_amp_cast``."""
         return to_json(remove_casts(self.graph) if remove_amp_cast else self.graph)
 
     def save(self, fname: str | os.PathLike[str], remove_amp_cast: bool = True) -> None:
-        """Write a symbol file atomically."""
+        """Write a symbol file to the path ``fname``, atomically; see ``tojson`` for ``remove_amp_cast``."""
         write_whole(fname, self.tojson(remove_amp_cast).encode())
 
     def debug_str(self) -> str:
@@ -574,7 +574,7 @@ def _with_plain(attrs: Mapping[str, str]) -> dict[str, str]:
 
 
 def output_name(entry: Entry) -> str:
-    """Name of an output: ``fc1_output``, ``split0_output1``, a variable's own."""
+    """Name of an output ``entry``: ``fc1_output``, ``split0_output1``, a variable's own."""
     node = entry.node
     if node.op is None:
         return node.name
@@ -668,7 +668,7 @@ def Group(symbols: Sequence[Symbol], create_fn: Callable[[list[Entry]], Symbol] 
 
 
 def load(fname: str | os.PathLike[str]) -> Symbol:
-    """Load a symbol from a file.
+    """Load a symbol from the file ``fname``.
 
     Raises:
         FileFormatError: it is truncated, corrupted or no symbol file.
@@ -678,7 +678,7 @@ def load(fname: str | os.PathLike[str]) -> Symbol:
 
 
 def load_json(json_str: str) -> Symbol:
-    """Load a symbol from the text of a symbol file."""
+    """Load a symbol from ``json_str``, the text of a symbol file."""
     if not isinstance(json_str, str):
         raise AttributeTypeError(f"load_json takes text, not {type(json_str).__name__}.")
     return Symbol(from_json(json_str).heads)

@@ -253,6 +253,7 @@ def assert_almost_equal_ignore_nan(
         b: an array.
         rtol: relative tolerance.
         atol: absolute tolerance.
+        names: of the arrays, for the message.
     """
     a, b = np.copy(_host(a)), np.copy(_host(b))
     missing = np.isnan(a) | np.isnan(b)
@@ -322,6 +323,9 @@ def np_reduce(dat: Any, axis: Any, keepdims: bool, numpy_reduce_func: Any) -> An
 def collapse_sum_like(a: Any, shape: Sequence[int]) -> Any:
     """Sum an array over the axes that broadcasting to its shape from ``shape`` made.
 
+    Args:
+        a: an array.
+
     Raises:
         AssertionError: ``shape`` does not broadcast to that of the array.
     """
@@ -336,7 +340,11 @@ def collapse_sum_like(a: Any, shape: Sequence[int]) -> Any:
 
 
 def assign_each(the_input: np.ndarray, function: Callable[..., Any] | None) -> np.ndarray:
-    """A function of one number applied to each element; a copy where it is None."""
+    """A function of one number applied to each element; a copy where it is None.
+
+    Args:
+        the_input: an array.
+    """
     result = np.array(the_input)
     if function is not None:
         for index in np.ndindex(result.shape):
@@ -348,6 +356,10 @@ def assign_each2(
     input1: np.ndarray, input2: np.ndarray, function: Callable[..., Any] | None
 ) -> np.ndarray:
     """A function of two numbers applied to the elements of two arrays of one shape.
+
+    Args:
+        input1: an array.
+        input2: an array of the same shape.
 
     Raises:
         AssertionError: the shapes differ.

@@ -197,7 +197,12 @@ def _built(build: Callable[..., Any], inputs: Sequence[Any], parameters: dict[st
 
 
 def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
-    """Whether two symbols are the same operators joined the same way; names and attributes aside."""
+    """Whether two symbols are the same operators joined the same way; names and attributes aside.
+
+    Args:
+        sym1: a symbol.
+        sym2: a symbol.
+    """
 
     def structure(sym: Symbol) -> list[Any]:
         data = json.loads(sym.tojson())

@@ -8,7 +8,7 @@ from mixnet.io import DataIter
 
 
 class DummyIter(DataIter):
-    """Gives the first batch of an iterator for ever.
+    """Gives the first batch of an iterator forever.
 
     Args:
         real_iter: the iterator.

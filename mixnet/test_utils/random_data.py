@@ -127,7 +127,11 @@ def get_identity_mat_batch(size: int) -> NDArray:
 
 
 def shuffle_csr_column_indices(csr: Any) -> None:
-    """Shuffle the column indices of each row of a SciPy matrix in place, its values staying."""
+    """Shuffle the column indices of each row of a SciPy matrix in place, its values staying.
+
+    Args:
+        csr: the matrix.
+    """
     for begin, end in itertools.pairwise(csr.indptr):
         np.random.shuffle(csr.indices[begin:end])
 
@@ -306,7 +310,18 @@ def create_sparse_array(
     density: float = 0.5,
     shuffle_csr_indices: bool = False,
 ) -> Any:
-    """A random sparse array; its stored rows may be given as a list."""
+    """A random sparse array; its stored rows may be given as a list.
+
+    Args:
+        shape: of the array.
+        stype: ``'row_sparse'`` or ``'csr'``.
+        data_init: a number that all stored values have; random by default.
+        rsp_indices: the stored rows of a row_sparse array.
+        dtype: float32 by default.
+        modifier_func: applied to each stored value.
+        density: share of stored values.
+        shuffle_csr_indices: store the columns of csr rows in random order.
+    """
     rows = None if rsp_indices is None else np.asarray(rsp_indices)
     return rand_sparse_ndarray(
         shape, stype, density=density, dtype=dtype, data_init=data_init, rsp_indices=rows,
@@ -324,7 +339,16 @@ def create_sparse_array_zd(
     modifier_func: Callable[[float], float] | None = None,
     shuffle_csr_indices: bool = False,
 ) -> Any:
-    """A sparse array of a density that may be 0; a row_sparse one stores ``rsp_indices`` alone."""
+    """A sparse array of a density that may be 0; a row_sparse one stores ``rsp_indices`` alone.
+
+    Args:
+        shape: of the array.
+        stype: ``'row_sparse'`` or ``'csr'``.
+        data_init: a number that all stored values have; random by default.
+        dtype: float32 by default.
+        modifier_func: applied to each stored value.
+        shuffle_csr_indices: store the columns of csr rows in random order.
+    """
     if stype == "row_sparse":
         density = 0.0
     return create_sparse_array(

@@ -49,6 +49,9 @@ def effective_dtype(dat: Any) -> np.dtype:
 
     It is the array's own, but float16 for float32 arrays on GPUs that multiply matrices in TF32,
     which has float16's ten bits of fraction.
+
+    Args:
+        dat: an array.
     """
     dtype: np.dtype = np.dtype(dat.dtype)
     if (
@@ -80,7 +83,14 @@ def get_tolerance(dat: Any, tol: Any, default_tol: Mapping[np.dtype, float]) -> 
 def get_tols(
     x: ArrayLike, y: ArrayLike, rtol: float | None, atol: float | None
 ) -> tuple[float, float]:
-    """Relative and absolute tolerance for comparing two arrays: that of the coarser dtype."""
+    """Relative and absolute tolerance for comparing two arrays: that of the coarser dtype.
+
+    Args:
+        x: an array.
+        y: an array.
+        rtol: relative tolerance; by default that of the dtype.
+        atol: absolute tolerance; by default that of the dtype.
+    """
     relative = [get_tolerance(each, rtol, default_rtols()) for each in (x, y)]
     absolute = [get_tolerance(each, atol, default_atols()) for each in (x, y)]
     return max(relative), max(absolute)

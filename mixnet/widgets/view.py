@@ -57,6 +57,9 @@ class View(ABC):
     def of(payload: dict[str, Any], state: dict[str, Any] | None = None) -> View:
         """The view of a stored payload, selected by its schema.
 
+        Args:
+            state: choices of the reader, as :attr:`state` has them.
+
         Raises:
             AttributeValueError: no view has this schema.
         """
@@ -82,7 +85,11 @@ class View(ABC):
         """The same in one line of text."""
 
     def message(self, content: dict[str, Any]) -> None:  # noqa: B027 - most views send none
-        """An event sent from the page (``model.send``); called in the kernel's thread."""
+        """An event sent from the page (``model.send``); called in the kernel's thread.
+
+        Args:
+            content: what the script sent.
+        """
 
     def _complete(self) -> None:  # noqa: B027 - most views have all of their data at once
         """Compute what the payload still lacks."""
@@ -114,7 +121,11 @@ class View(ABC):
             self._live.state = self._state
 
     def choose(self, **changes: object) -> None:
-        """Change some entries of :attr:`state`."""
+        """Change some entries of :attr:`state`.
+
+        Args:
+            changes: entries of :attr:`state`.
+        """
         self.state = {**self.state, **changes}
 
     def watch(self, function: Callable[[dict[str, Any]], None]) -> None:

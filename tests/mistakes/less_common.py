@@ -88,6 +88,9 @@ MISTAKES = [
         "fc_weight",
         "partial_shaping=True",
     ),
+    mistake(
+        "sym.arange(3, infer_range=True)", NotImplementedError, "start=3", "stop", "arange_like"
+    ),
     mistake("mx.viz.print_summary(3)", AttributeTypeError, "int", "Symbol"),
     mistake("mx.util.use_np(3)", TypeError, "int", "a function or a class"),
 ]

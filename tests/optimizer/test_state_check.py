@@ -198,7 +198,7 @@ def test_optimizers_of_ones_own_may_keep_what_they_like() -> None:
 def test_states_that_nobody_will_use_are_warned_of() -> None:
     updater = _updater("momentum")
     content = dumps({"fc_weight": mx.nd.ones((2, 3))})
-    with pytest.warns(UserWarning, match="'fc_weight', the parameters here are 0"):
+    with pytest.warns(UserWarning, match="'fc_weight', but the parameters here are 0"):
         updater.set_states(content, {0: mx.nd.ones((2, 3))})
     with warnings.catch_warnings():
         warnings.simplefilter("error")

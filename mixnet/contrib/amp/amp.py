@@ -298,7 +298,7 @@ def convert_symbol(
     data_names: Names = None,
     cast_optional_params: bool = False,
 ) -> Symbol:
-    """A symbol with casts to half precision where that is of use, and to float32 where needed.
+    """A symbol with casts to half precision where that is useful, and to float32 where needed.
 
     Args:
         sym: the symbol.
@@ -365,7 +365,7 @@ def convert_model(
     excluded_sym_names: Names = None,
     cast_optional_params: bool = False,
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
-    """A symbol as of :func:`convert_symbol`, with its parameters.
+    """Convert a symbol, as :func:`convert_symbol` does, and its parameters.
 
     Args:
         sym: the symbol.

@@ -25,7 +25,7 @@ LEVELS = 255
 
 
 class LayerOutputCollector:
-    """Collects what layers give; a base for collectors of your own.
+    """Collects the outputs of layers; a base for your own collectors.
 
     Override :meth:`collect` and :meth:`ranges`. An object with ``collect(name, arr)`` and a
     dictionary ``min_max_dict`` of (smallest, largest) by name is accepted, too.
@@ -53,7 +53,7 @@ class LayerOutputCollector:
         return self.include_layer is None or name in self.include_layer
 
     def collect(self, name: str, arr: NDArray) -> None:
-        """Take in what a layer gave for one batch.
+        """Record the output of a layer for one batch.
 
         Args:
             name: of the output, as ``conv0_output``.
@@ -86,7 +86,7 @@ class LayerOutputMinMaxCollector(LayerOutputCollector):
         self.min_max_dict: dict[str, Range] = {}
 
     def collect(self, name: str, arr: NDArray) -> None:
-        """Take in what a layer gave for one batch."""
+        """Record the output of a layer for one batch."""
         if not self.wants(name):
             return
         values = arr.asnumpy()
@@ -127,7 +127,7 @@ class LayerHistogramCollector(LayerOutputCollector):
         self.hist_dict: dict[str, Any] = {}
 
     def collect(self, name: str, arr: NDArray) -> None:
-        """Take in what a layer gave for one batch."""
+        """Record the output of a layer for one batch."""
         if not self.wants(name):
             return
         values = arr.asnumpy()

@@ -30,7 +30,7 @@ def quantize_weights(
     exclude_layers_match: Collection[str] | None = None,
     ctx: Context = cpu(),
 ) -> SymbolBlock:
-    """A block whose dense layers and embeddings keep their weights as integers, from a trained float one.
+    """A block whose dense layers and embeddings store their weights as integers, from a trained float one.
 
     It needs no examples: the outputs of layers stay floats, and each call restores a weight
     before it is used. So files and parameters take a quarter or an eighth of their size, but

@@ -85,7 +85,7 @@ def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
 
 
 class VectorLineError(FileFormatError, AssertionError, mxnet_name="AssertionError"):
-    """A line of a file with vectors is none of a token and its numbers."""
+    """A line of a vector file is not a token followed by numbers."""
 
 
 class _TokenEmbedding(vocab.Vocabulary):

@@ -181,7 +181,7 @@ class SymbolBlock(HybridBlock):
         super().cast(dtype)
 
     def __call__(self, x: Tensor, *args: Any) -> Any:
-        """See ``forward``; inputs that the symbol takes in one shape alone are checked before."""
+        """See ``forward``; first checks inputs for which the symbol has a fixed shape."""
         if self._one_shape:  # a hybridized call has no variables of the symbol, which say so
             for name, each in zip(self._inputs, _flat((x, *args)), strict=False):
                 if name in self._one_shape and isinstance(each, NDArray):

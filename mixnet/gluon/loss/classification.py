@@ -115,7 +115,8 @@ class SoftmaxCrossEntropyLoss(Loss):
         label: Tensor,
         sample_weight: Tensor | None = None,
     ) -> Any:
-        """The loss of every sample."""
+        """The loss ``(batch,)`` of ``pred`` ``(batch, classes)`` and ``label`` ``(batch,)``, weighted by
+        ``sample_weight`` ``(batch, 1)``."""
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
         if self._sparse_label:
@@ -158,7 +159,8 @@ class KLDivLoss(Loss):
         label: Tensor,
         sample_weight: Tensor | None = None,
     ) -> Any:
-        """The loss of every sample: the sum over its elements, not their mean."""
+        """The loss ``(batch,)``: sums over a sample, not means; ``label`` is shaped like ``pred``,
+        ``sample_weight`` ``(batch, 1)``."""
         if not self._from_logits:
             pred = F.log_softmax(pred, self._axis)
         loss = label * (F.log(label + 1e-12) - pred)
@@ -197,7 +199,7 @@ class HingeLoss(_MarginLoss):
         label: Tensor,
         sample_weight: Tensor | None = None,
     ) -> Any:
-        """The loss of every sample."""
+        """The loss ``(batch,)``; ``label`` is shaped like ``pred``, ``sample_weight`` ``(batch, 1, ...)``."""
         return self._per_sample(F, self._shortfall(F, pred, label), sample_weight)
 
 
@@ -218,7 +220,7 @@ class SquaredHingeLoss(_MarginLoss):
         label: Tensor,
         sample_weight: Tensor | None = None,
     ) -> Any:
-        """The loss of every sample."""
+        """The loss ``(batch,)``; ``label`` is shaped like ``pred``, ``sample_weight`` ``(batch, 1, ...)``."""
         loss = F.square(self._shortfall(F, pred, label))
         return self._per_sample(F, loss, sample_weight)
 
@@ -255,7 +257,7 @@ class LogisticLoss(Loss):
         label: Tensor,
         sample_weight: Tensor | None = None,
     ) -> Any:
-        """The loss of every sample."""
+        """The loss ``(batch,)``; ``label`` is shaped like ``pred``, ``sample_weight`` ``(batch, 1, ...)``."""
         label = _reshape_like(F, label, pred)
         if self._label_format == "signed":
             label = (label + 1.0) / 2.0

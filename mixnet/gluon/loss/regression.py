@@ -34,7 +34,7 @@ class L2Loss(Loss):
         label: Tensor,
         sample_weight: Tensor | None = None,
     ) -> Any:
-        """The loss of every sample."""
+        """The loss ``(batch,)``; ``label`` is shaped like ``pred``, ``sample_weight`` ``(batch, 1, ...)``."""
         label = _reshape_like(F, label, pred)
         loss = F.square(label - pred)
         half = None if self._weight is None else self._weight / 2
@@ -61,7 +61,7 @@ class L1Loss(Loss):
         label: Tensor,
         sample_weight: Tensor | None = None,
     ) -> Any:
-        """The loss of every sample."""
+        """The loss ``(batch,)``; ``label`` is shaped like ``pred``, ``sample_weight`` ``(batch, 1, ...)``."""
         label = _reshape_like(F, label, pred)
         return self._per_sample(F, F.abs(label - pred), sample_weight)
 
@@ -89,7 +89,7 @@ class HuberLoss(Loss):
         label: Tensor,
         sample_weight: Tensor | None = None,
     ) -> Any:
-        """The loss of every sample."""
+        """The loss ``(batch,)``; ``label`` is shaped like ``pred``, ``sample_weight`` ``(batch, 1, ...)``."""
         label = _reshape_like(F, label, pred)
         loss = F.abs(label - pred)
         loss = F.where(loss > self._rho, loss - 0.5 * self._rho, (0.5 / self._rho) * F.square(loss))

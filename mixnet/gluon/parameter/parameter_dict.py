@@ -242,7 +242,17 @@ class ParameterDict:
         cast_dtype: bool = False,
         dtype_source: str = "current",
     ) -> None:
-        """Read values from a ``.params`` file; the arguments are those of :meth:`load_dict`."""
+        """Read values from a ``.params`` file; the arguments are those of :meth:`load_dict`.
+
+        Args:
+            filename: path of the file.
+            ctx: context of parameters that do not exist yet.
+            allow_missing: leave parameters that the file does not have.
+            ignore_extra: ignore values without a parameter.
+            restore_prefix: prefix to add to the names in the file.
+            cast_dtype: cast values to the parameters' dtypes, or parameters to the values'.
+            dtype_source: ``current`` or ``saved``: the dtype of a parameter afterwards.
+        """
         for name in self.keys() if restore_prefix else ():
             if not name.startswith(restore_prefix):
                 raise CheckError(

@@ -108,7 +108,12 @@ class _Stack:
 
 
 class SequentialRNNCell(_Stack, RecurrentCell):  # type: ignore[misc]
-    """Stacked cells: each gets the output of the one below."""
+    """Stacked cells: each gets the output of the one below.
+
+    Args:
+        prefix: of the names of parameters.
+        params: parameters to share.
+    """
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
         super().__init__(prefix=prefix, params=params)
@@ -125,7 +130,12 @@ class SequentialRNNCell(_Stack, RecurrentCell):  # type: ignore[misc]
 
 
 class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):  # type: ignore[misc]
-    """Stacked hybrid cells: each gets the output of the one below."""
+    """Stacked hybrid cells: each gets the output of the one below.
+
+    Args:
+        prefix: of the names of parameters.
+        params: parameters to share.
+    """
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
         super().__init__(prefix=prefix, params=params)

@@ -389,7 +389,11 @@ class RNN(_RNNLayer):
         )
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape, layout and dtype of the state."""
+        """Shape, layout and dtype of the state.
+
+        Args:
+            batch_size: number of samples.
+        """
         return [self._state(batch_size, self._hidden_size)]
 
 
@@ -459,7 +463,11 @@ class LSTM(_RNNLayer):
         )
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape, layout and dtype of the state and of the cell state."""
+        """Shape, layout and dtype of the state and of the cell state.
+
+        Args:
+            batch_size: number of samples.
+        """
         out = self._projection_size or self._hidden_size
         return [self._state(batch_size, units) for units in (out, self._hidden_size)]
 
@@ -520,5 +528,9 @@ class GRU(_RNNLayer):
         )
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape, layout and dtype of the state."""
+        """Shape, layout and dtype of the state.
+
+        Args:
+            batch_size: number of samples.
+        """
         return [self._state(batch_size, self._hidden_size)]

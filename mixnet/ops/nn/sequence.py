@@ -112,7 +112,7 @@ def sequence_reverse(
     use_sequence_length: bool = False,
     axis: Annotated[int, Range(0, 0)] = 0,
 ):
-    """The steps of every sequence in opposite order; those after its length stay where they are.
+    """The steps of every sequence in reverse order; those after its length stay where they are.
 
     Args:
         data: ``(time, batch, ...)``.

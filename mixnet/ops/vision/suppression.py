@@ -120,7 +120,7 @@ def box_nms(
     in_format: Format = "corner",
     out_format: Format = "corner",
 ):
-    """Boxes in order of falling score, without those that overlap a better one; the other rows are -1.
+    """Boxes in order of decreasing score, without those that overlap a better one; the other rows are -1.
 
     Args:
         data: ``(..., boxes, width)``: a row has the box, its score and perhaps its class.

@@ -307,7 +307,7 @@ def explained_shortage(error: Exception, context: Context, line: str | None) -> 
     at = f" at {line}" if line else ""
     shortage = OutOfMemoryError(
         f"{context} has no memory left for a program{at}: {_first_line(reason)} Arrays hold "
-        f"{size_text(total)} there, the largest are\n" + "\n".join(rows) + "\n"
+        f"{size_text(total)} there; the largest are\n" + "\n".join(rows) + "\n"
         "Delete arrays that are no longer needed, make the batch smaller, or predict without "
         f"autograd.record().{advice}"
     )

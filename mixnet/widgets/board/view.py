@@ -27,7 +27,7 @@ MOST_IN_SUMMARY = 8  # curves with their last value; ``widgets/src/board.js`` ha
 
 
 class TrainingBoard(View):
-    """Loss, metrics, throughput, histograms, images and memory of a training.
+    """Loss, metrics, throughput, histograms, images and memory of a training run.
 
     A click reaches Python only while no cell runs, so train in the board's thread::
 
@@ -135,7 +135,11 @@ class TrainingBoard(View):
         self._sender.wake()
 
     def event(self, text: str) -> None:
-        """Add a line to the list of events, with the current step."""
+        """Add a line to the list of events, with the current step.
+
+        Args:
+            text: shown beside the mark.
+        """
         self._of_live().event("note", text)
         self._sender.wake()
 

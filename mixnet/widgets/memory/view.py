@@ -103,7 +103,11 @@ class MemoryView(View):
         return view
 
     def plan(self, name: str | None = None) -> dict[str, Any]:
-        """One plan of the payload; by default the chosen one."""
+        """One plan of the payload; by default the chosen one.
+
+        Args:
+            name: of a plan, such as ``'both'``.
+        """
         plans = {each["name"]: each for each in self.payload["plans"]}
         plan: dict[str, Any] = plans.get(
             name or self.state.get("plan", ""), self.payload["plans"][-1]

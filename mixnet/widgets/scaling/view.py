@@ -130,6 +130,9 @@ class ScalingView(View):
     def predict(self, n: int, batch: float | None = None) -> float:
         """Samples per second that the model predicts for ``n`` devices.
 
+        Args:
+            batch: samples on each device; that of the model by default.
+
         Raises:
             AttributeValueError: there is no model.
         """

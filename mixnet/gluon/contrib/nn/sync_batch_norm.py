@@ -89,7 +89,13 @@ class SyncBatchNorm(BatchNorm):
         running_mean: Tensor,
         running_var: Tensor,
     ) -> Any:
-        """The normalized data."""
+        """The normalized data.
+
+        Args:
+            x: ``(batch, channels, ...)``.
+            running_mean: the moving mean, ``(channels,)``.
+            running_var: the moving variance, ``(channels,)``.
+        """
         return F.contrib.SyncBatchNorm(
             x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs
         )

@@ -245,7 +245,7 @@ def _over(dims: int, layout: str) -> Any:
 
 
 class Conv1DRNNCell(_ConvRNNCell):
-    """A cell as ``RNNCell`` whose maps are convolutions over one axis.
+    """An ``RNNCell`` with convolutions over one axis in place of matrix products.
 
     Arguments as for ``Conv2DLSTMCell``.
     """
@@ -255,7 +255,7 @@ class Conv1DRNNCell(_ConvRNNCell):
 
 
 class Conv2DRNNCell(_ConvRNNCell):
-    """A cell as ``RNNCell`` whose maps are convolutions over two axes.
+    """An ``RNNCell`` with convolutions over two axes in place of matrix products.
 
     Arguments as for ``Conv2DLSTMCell``.
     """
@@ -265,7 +265,7 @@ class Conv2DRNNCell(_ConvRNNCell):
 
 
 class Conv3DRNNCell(_ConvRNNCell):
-    """A cell as ``RNNCell`` whose maps are convolutions over three axes.
+    """An ``RNNCell`` with convolutions over three axes in place of matrix products.
 
     Arguments as for ``Conv2DLSTMCell``.
     """
@@ -275,7 +275,7 @@ class Conv3DRNNCell(_ConvRNNCell):
 
 
 class Conv1DLSTMCell(_ConvLSTMCell):
-    """A cell as ``LSTMCell`` whose maps are convolutions over one axis. Shi et al., 2015.
+    """An ``LSTMCell`` with convolutions over one axis in place of matrix products. Shi et al., 2015.
 
     Arguments as for ``Conv2DLSTMCell``.
     """
@@ -285,7 +285,7 @@ class Conv1DLSTMCell(_ConvLSTMCell):
 
 
 class Conv2DLSTMCell(_ConvLSTMCell):
-    """A cell as ``LSTMCell`` whose maps are convolutions over two axes. Shi et al., 2015.
+    """An ``LSTMCell`` with convolutions over two axes in place of matrix products. Shi et al., 2015.
 
     Args:
         input_shape: shape of a sample of the inputs, ``(channels, height, width)`` or as in the layout.
@@ -313,7 +313,7 @@ class Conv2DLSTMCell(_ConvLSTMCell):
 
 
 class Conv3DLSTMCell(_ConvLSTMCell):
-    """A cell as ``LSTMCell`` whose maps are convolutions over three axes. Shi et al., 2015.
+    """An ``LSTMCell`` with convolutions over three axes in place of matrix products. Shi et al., 2015.
 
     Arguments as for ``Conv2DLSTMCell``.
     """
@@ -323,7 +323,7 @@ class Conv3DLSTMCell(_ConvLSTMCell):
 
 
 class Conv1DGRUCell(_ConvGRUCell):
-    """A cell as ``GRUCell`` whose maps are convolutions over one axis.
+    """A ``GRUCell`` with convolutions over one axis in place of matrix products.
 
     Arguments as for ``Conv2DLSTMCell``.
     """
@@ -333,7 +333,7 @@ class Conv1DGRUCell(_ConvGRUCell):
 
 
 class Conv2DGRUCell(_ConvGRUCell):
-    """A cell as ``GRUCell`` whose maps are convolutions over two axes.
+    """A ``GRUCell`` with convolutions over two axes in place of matrix products.
 
     Arguments as for ``Conv2DLSTMCell``.
     """
@@ -343,7 +343,7 @@ class Conv2DGRUCell(_ConvGRUCell):
 
 
 class Conv3DGRUCell(_ConvGRUCell):
-    """A cell as ``GRUCell`` whose maps are convolutions over three axes.
+    """A ``GRUCell`` with convolutions over three axes in place of matrix products.
 
     Arguments as for ``Conv2DLSTMCell``.
     """

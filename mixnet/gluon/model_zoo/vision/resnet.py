@@ -172,7 +172,11 @@ class BasicBlockV2(HybridBlock):
         self.downsample = _conv1x1(channels, stride, in_channels) if downsample else None
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """The result of the convolutions plus the shortcut."""
+        """The result of the convolutions plus the shortcut.
+
+        Args:
+            x: ``(batch, channels, height, width)``.
+        """
         shortcut = x
         x = F.Activation(self.bn1(x), act_type="relu")
         if self.downsample is not None:
@@ -211,7 +215,11 @@ class BottleneckV2(HybridBlock):
         self.downsample = _conv1x1(channels, stride, in_channels) if downsample else None
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """The result of the convolutions plus the shortcut."""
+        """The result of the convolutions plus the shortcut.
+
+        Args:
+            x: ``(batch, channels, height, width)``.
+        """
         shortcut = x
         x = F.Activation(self.bn1(x), act_type="relu")
         if self.downsample is not None:
