@@ -41,7 +41,11 @@ class AttrScope(metaclass=_MXClassPropertyMetaClass):
         self._entered: list[Entered] = []
 
     def get(self, attr: Mapping[str, str] | None) -> dict[str, str]:
-        """The scope's attributes under a symbol's own."""
+        """The scope's attributes under a symbol's own.
+
+        Args:
+            attr: the symbol's own attributes, which take precedence.
+        """
         return {**self._attr, **(attr or {})}
 
     def __enter__(self) -> AttrScope:
@@ -76,5 +80,5 @@ def node_attributes(
 
 
 def hidden(key: str) -> str:
-    """The name that a node keeps an attribute under: ``__name__`` for those of MXNet itself."""
+    """The name under which a node stores an attribute: ``__name__`` for those of MXNet itself."""
     return f"__{key}__" if key in HIDDEN else key

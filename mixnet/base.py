@@ -7,9 +7,10 @@ import errno
 import importlib
 import inspect
 import logging
+import operator
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +29,9 @@ class MXNetError(RuntimeError):
     of a class is that of the class which MXNet raises there, if ``mxnet_name`` states it.
     Tracebacks show ``__qualname__``, the class itself.
     """
+
+    names_lines: ClassVar[bool] = False
+    """Whether the text names the lines of the program that it is about."""
 
     def __init_subclass__(cls, mxnet_name: str = "", **kwargs: object):
         super().__init_subclass__(**kwargs)
@@ -149,7 +153,7 @@ class NotDefinedError(MXNetError, NotImplementedError, mxnet_name="NotImplemente
 
 
 class UnknownAttributeError(MXNetError, AttributeError, mxnet_name="AttributeError"):
-    """A module or an object does not have what was asked for."""
+    """A module or an object does not have the requested attribute."""
 
 
 class ObjectKindError(AttributeTypeError, UnknownAttributeError, mxnet_name="AttributeError"):
@@ -160,11 +164,13 @@ class FileFormatError(MXNetError, ValueError, mxnet_name="MXNetError"):
     """A file is truncated, corrupted or of another kind."""
 
 
-class MissingFileError(MXNetError, FileNotFoundError, mxnet_name="MXNetError"):
+class MissingFileError(MXNetError, FileNotFoundError, ValueError, mxnet_name="MXNetError"):
     """A file, or the folder that it should be written to, does not exist.
 
+    It is a ``ValueError`` as well, which MXNet's ``load_parameters`` raises.
+
     Args:
-        path: what was asked for.
+        path: the path that was requested.
         reason: what is missing.
     """
 
@@ -300,7 +306,7 @@ def checked_shape(name: str, shape: Any) -> tuple[int, ...]:
     try:
         if isinstance(shape, str):
             raise TypeError
-        return tuple([int(extent) for extent in shape])
+        return tuple([operator.index(extent) for extent in shape])
     except (TypeError, ValueError):
         raise AttributeTypeError(
             f"{name}: a shape is a tuple of whole numbers, such as (2, 3), not {shape!r:.80}."
@@ -360,7 +366,7 @@ class NotImplementedForSymbol(_MethodError):
 
 
 class TraceError(NotImplementedForSymbol, mxnet_name="NotImplementedForSymbol"):
-    """A value was asked for while a graph is being traced, where MXNet has a symbol."""
+    """A value was requested while a graph is being traced, where MXNet has a symbol."""
 
     def __init__(self, message: str):
         MXNetError.__init__(self, message)
@@ -400,7 +406,7 @@ def py_str(x: bytes | str) -> str:
 
 
 def data_dir_default() -> str:
-    """``~/.mxnet``, where MXNet keeps downloads."""
+    """``~/.mxnet``, where MXNet stores downloads."""
     return os.path.join(os.path.expanduser("~"), ".mxnet")
 
 

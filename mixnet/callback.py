@@ -89,6 +89,11 @@ class Speedometer:
         self.auto_reset = auto_reset
 
     def __call__(self, param: Any) -> None:
+        """Log the speed and the metric of the last ``frequent`` batches.
+
+        Args:
+            param: a ``BatchEndParam``, as ``Module.fit`` passes it.
+        """
         count = param.nbatch
         if self.last_count > count:  # another epoch
             self.init = False
@@ -128,6 +133,11 @@ class ProgressBar:
         self.total = total
 
     def __call__(self, param: Any) -> None:
+        """Draw the bar for the batches of the epoch so far.
+
+        Args:
+            param: a ``BatchEndParam``, as ``Module.fit`` passes it.
+        """
         share = param.nbatch / float(self.total)
         filled = round(self.bar_len * share)
         bar = "=" * filled + "-" * (self.bar_len - filled)
@@ -138,6 +148,11 @@ class LogValidationMetricsCallback:
     """Callback after a validation: log its metrics."""
 
     def __call__(self, param: Any) -> None:
+        """Log the values of the metric.
+
+        Args:
+            param: what ``Module.fit`` passes to ``eval_end_callback``.
+        """
         if not param.eval_metric:
             return
         for name, value in param.eval_metric.get_name_value():

@@ -92,6 +92,9 @@ def split_parameters(parameters: object, fname: str) -> tuple[Arrays, Arrays, li
 def load_params(prefix: str, epoch: int) -> tuple[Arrays, Arrays]:
     """Parameters and auxiliary states of ``prefix-0007.params``.
 
+    Args:
+        epoch: number of the checkpoint, 7 in this example.
+
     Raises:
         FileNotFoundError: there is no such file.
         FileFormatError: it is truncated, corrupted or no checkpoint.
@@ -107,6 +110,10 @@ def load_params(prefix: str, epoch: int) -> tuple[Arrays, Arrays]:
 
 def load_checkpoint(prefix: str, epoch: int) -> tuple[Symbol, Arrays, Arrays]:
     """Symbol, parameters and auxiliary states that ``save_checkpoint`` wrote.
+
+    Args:
+        prefix: path without ``-symbol.json`` and ``-0007.params``.
+        epoch: number of the checkpoint, 7 in this example.
 
     Raises:
         FileNotFoundError: a file is missing.

@@ -148,7 +148,11 @@ def cpu(device_id: int = 0) -> Context:
 
 
 def cpu_pinned(device_id: int = 0) -> Context:
-    """Host memory: the same as ``cpu``, for compatibility."""
+    """Host memory: the same as ``cpu``, for compatibility.
+
+    Args:
+        device_id: number of the device.
+    """
     return Context("cpu_pinned", device_id)
 
 
@@ -167,6 +171,9 @@ def num_gpus() -> int:
 
 def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
     """Free and total memory of a GPU in bytes.
+
+    Args:
+        device_id: number of the GPU.
 
     Raises:
         ContextError: the machine has no such GPU.
@@ -189,6 +196,9 @@ def current_context() -> Context:
 
 def as_context(value: object) -> Context:
     """A context from itself, its text as ``cpu(0)``, or None for the current one.
+
+    Args:
+        value: a context, text or None.
 
     Raises:
         ContextError: it is not one.

@@ -9,11 +9,14 @@ the others.
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from mixnet import profiler
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import AttributeValueError, MXNetError, ShapeError
 from mixnet.distributed.buckets import buckets
@@ -23,10 +26,12 @@ from mixnet.distributed.processes import World
 from mixnet.distributed.processes import world as _world
 from mixnet.gluon.parameter import DeferredInitializationError, Parameter, ParameterDict
 from mixnet.gluon.trainer import Trainer
+from mixnet.kvstore.objects import Objects
 from mixnet.ndarray.create import array as _array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer
 from mixnet.process.source import warn_user
+from mixnet.profiler.session import session
 
 _joined: list[World] = []
 
@@ -34,15 +39,53 @@ _joined: list[World] = []
 def init() -> None:
     """Join the job that this process was started in; without one, be its only process.
 
+    With ``HOROVOD_TIMELINE`` set to the name of a file, start a timeline.
+
     Raises:
-        JobError: the others do not come.
+        JobError: the other processes do not join.
     """
     if not _joined:
         _joined.append(_world(may_be_alone=True))
+        timeline = os.environ.get("HOROVOD_TIMELINE", "")
+        if timeline and timeline != "DYNAMIC":
+            start_timeline(timeline)
 
 
 def shutdown() -> None:
-    """Kept for programs: the job is left when the process ends."""
+    """Accepted for compatibility: the job is left when the process ends."""
+
+
+def start_timeline(file_path: str, mark_cycles: bool = False) -> None:
+    """Profile the first process: what runs there, and its exchanges. The others do nothing.
+
+    ``mx.profiler`` does this and writes the file, a Chrome trace, every second and at the end. To
+    see all processes in one trace, call ``mx.profiler.dump_all`` instead.
+
+    Args:
+        file_path: of the trace.
+        mark_cycles: kept for programs: exchanges are not run in cycles.
+
+    Raises:
+        MXNetError: a profile is running.
+    """
+    if rank() != 0:
+        return
+    if session.running:
+        raise MXNetError(
+            "start_timeline: a profile is running; call hvd.stop_timeline() or "
+            "mx.profiler.set_state('stop') first."
+        )
+    # Programs run as they do without a profile.
+    profiler.set_config(
+        filename=file_path, profile_imperative=False, profile_symbolic=False, continuous_dump=True
+    )
+    profiler.set_state("run")
+
+
+def stop_timeline() -> None:
+    """End the timeline of the first process and write its file."""
+    if rank() == 0 and session.running:
+        profiler.dump()
 
 
 def is_initialized() -> bool:
@@ -129,7 +172,7 @@ def allreduce(
     Args:
         tensor: of the same shape and dtype in all processes.
         average: divide the sum by ``size()``.
-        name: kept for programs: exchanges are matched by their order.
+        name: accepted for compatibility: exchanges are matched by their order.
         priority: of the task.
         prescale_factor: multiplies what this process gives.
         postscale_factor: multiplies the result.
@@ -145,7 +188,15 @@ def allreduce_(
     prescale_factor: float = 1.0,
     postscale_factor: float = 1.0,
 ) -> NDArray:
-    """``allreduce`` that writes to ``tensor``, and returns it."""
+    """``allreduce`` that writes to ``tensor``, and returns it.
+
+    Args:
+        average: as for :func:`allreduce`, also for the others.
+        name: has no effect.
+        priority: of the task.
+        prescale_factor: multiplies what this process gives.
+        postscale_factor: multiplies the result.
+    """
     grouped_allreduce_([tensor], average, name, priority, prescale_factor, postscale_factor)
     return tensor
 
@@ -158,7 +209,16 @@ def grouped_allreduce(
     prescale_factor: float = 1.0,
     postscale_factor: float = 1.0,
 ) -> list[NDArray]:
-    """``allreduce`` of several arrays, which travel together."""
+    """``allreduce`` of several arrays, which travel together.
+
+    Args:
+        tensors: arrays, of the same shapes and dtypes in all processes.
+        average: as for :func:`allreduce`, also for the others.
+        name: has no effect.
+        priority: of the task.
+        prescale_factor: multiplies what this process gives.
+        postscale_factor: multiplies the result.
+    """
     copies = [each.copy() for each in tensors]
     return grouped_allreduce_(copies, average, name, priority, prescale_factor, postscale_factor)
 
@@ -171,7 +231,15 @@ def grouped_allreduce_(
     prescale_factor: float = 1.0,
     postscale_factor: float = 1.0,
 ) -> list[NDArray]:
-    """``grouped_allreduce`` that writes to ``tensors``, and returns them."""
+    """``grouped_allreduce`` that writes to ``tensors``, and returns them.
+
+    Args:
+        average: as for :func:`allreduce`, also for the others.
+        name: has no effect.
+        priority: of the task.
+        prescale_factor: multiplies what this process gives.
+        postscale_factor: multiplies the result.
+    """
     with RecordingScope(False, None):
         if prescale_factor != 1:
             for each in tensors:
@@ -188,20 +256,38 @@ def grouped_allreduce_(
 def broadcast(
     tensor: NDArray, root_rank: int, name: str | None = None, priority: int = 0
 ) -> NDArray:
-    """What the process ``root_rank`` has, as a new array."""
+    """What the process ``root_rank`` has, as a new array.
+
+    Args:
+        tensor: of the same shape and dtype in all processes.
+        name: has no effect.
+        priority: of the task.
+    """
     return broadcast_(tensor.copy(), root_rank, name, priority)
 
 
 def broadcast_(
     tensor: NDArray, root_rank: int, name: str | None = None, priority: int = 0
 ) -> NDArray:
-    """``broadcast`` that writes to ``tensor``, and returns it."""
+    """``broadcast`` that writes to ``tensor``, and returns it.
+
+    Args:
+        root_rank: the process whose content is sent.
+        name: has no effect.
+        priority: of the task.
+    """
     _share([tensor], root_rank, priority)
     return tensor
 
 
 def allgather(tensor: NDArray, name: str | None = None, priority: int = 0) -> NDArray:
-    """The arrays of all processes, joined along their first axis, which may differ. Waits for them."""
+    """The arrays of all processes, joined along their first axis, which may differ. Waits for them.
+
+    Args:
+        tensor: of the same dtype in all processes, and of the same shape but for the first axis.
+        name: has no effect.
+        priority: has no effect.
+    """
     here, data = _here(), tensor.asnumpy()
     counts = here.gather(np.array([len(data)], np.int64))[:, 0]
     padded = np.zeros((int(counts.max()), *data.shape[1:]), data.dtype)
@@ -221,7 +307,7 @@ def alltoall(
     Args:
         tensor: of the same shape after the first axis in all processes.
         splits: lengths of the parts, one for each process; by default equal ones.
-        name: kept for programs.
+        name: accepted for compatibility.
         priority: of the task.
 
     Raises:
@@ -252,6 +338,42 @@ def alltoall(
     return joined, _array(every[:, here.rank], dtype="int32")
 
 
+def broadcast_object(obj: Any, root_rank: int = 0, name: str | None = None) -> Any:
+    """The Python object of the process ``root_rank``. Waits for it.
+
+    It travels as a pickle, which is signed with a key that the processes read from a file of the user
+    (in ``MIXNET_SERVER_FOLDER``); nothing else is unpickled.
+
+    Args:
+        obj: of that process; those of others are not looked at.
+        root_rank: the one.
+        name: kept for programs: exchanges are matched by their order.
+
+    Raises:
+        MXNetError: it cannot be pickled, or what arrives is not from a process of the job.
+    """
+    _check_root(root_rank)
+    return _objects().broadcast(obj, root_rank)
+
+
+def allgather_object(obj: Any, name: str | None = None) -> list[Any]:
+    """The Python objects of all processes, in the order of ranks. Waits for them.
+
+    Args:
+        obj: of this process.
+        name: kept for programs.
+
+    Raises:
+        MXNetError: as for ``broadcast_object``.
+    """
+    return _objects().gather(obj)
+
+
+@lru_cache(maxsize=1)
+def _objects() -> Objects:
+    return Objects(_here())
+
+
 def _like(tensor: NDArray, data: np.ndarray) -> NDArray:
     result = _array(data, tensor.context, tensor.dtype)
     return tensor._wrap(result._read())
@@ -262,9 +384,13 @@ def _reduce(tensors: Sequence[NDArray], priority: int = 0) -> None:
     _exchange(sums, tensors, priority, "all-reduce")
 
 
-def _share(tensors: Sequence[NDArray], root: int, priority: int = 0) -> None:
+def _check_root(root: int) -> None:
     if not 0 <= root < size():
         raise AttributeValueError(f"root_rank={root}: ranks go from 0 to {size() - 1}.")
+
+
+def _share(tensors: Sequence[NDArray], root: int, priority: int = 0) -> None:
+    _check_root(root)
     _exchange(Copies(root), tensors, priority, "broadcast")
 
 
@@ -289,14 +415,15 @@ def broadcast_parameters(params: object, root_rank: int = 0, prefix: str | None 
         params: a dict of arrays, or ``net.collect_params()``; initialized parameters whose shapes are
             not known yet are shared when they are.
         root_rank: the one.
-        prefix: kept for programs.
+        prefix: accepted for compatibility.
 
     Raises:
         ValueError: they are neither.
     """
     if not isinstance(params, (Mapping, ParameterDict)):
         raise AttributeValueError(
-            f"invalid params of type: {type(params)}; give net.collect_params()."
+            f"broadcast_parameters takes a dict of arrays or net.collect_params(), not "
+            f"{type(params).__name__}."
         )
     arrays: list[NDArray] = []
     for _, each in sorted(params.items()):
@@ -325,12 +452,21 @@ class NoCompression:
 
     @staticmethod
     def compress(tensor: NDArray) -> tuple[NDArray, Any]:
-        """What travels, and what ``decompress`` needs to know."""
+        """What travels, and what ``decompress`` needs to know.
+
+        Args:
+            tensor: the gradient.
+        """
         return tensor, None
 
     @staticmethod
     def decompress(tensor: NDArray, ctx: Any) -> NDArray:
-        """The gradient."""
+        """The gradient.
+
+        Args:
+            tensor: the sum.
+            ctx: the second result of ``compress``.
+        """
         return tensor
 
 
@@ -339,12 +475,21 @@ class HalfCompression(NoCompression):
 
     @staticmethod
     def compress(tensor: NDArray) -> tuple[NDArray, Any]:
-        """A copy in float16, and the dtype of the gradient."""
+        """A copy in float16, and the dtype of the gradient.
+
+        Args:
+            tensor: the gradient.
+        """
         return tensor.astype("float16"), tensor.dtype
 
     @staticmethod
     def decompress(tensor: NDArray, ctx: Any) -> NDArray:
-        """The sum in the dtype of the gradient."""
+        """The sum in the dtype of the gradient.
+
+        Args:
+            tensor: the sum.
+            ctx: the second result of ``compress``.
+        """
         return tensor.astype(ctx)
 
 
@@ -364,8 +509,8 @@ class DistributedTrainer(Trainer):
         optimizer_params: likewise.
         compression: ``Compression.fp16`` halves what is sent.
         gradient_predivide_factor: divides gradients before the sum, which is multiplied by it.
-        prefix: kept for programs: exchanges are matched by their order.
-        num_groups: kept for programs: small gradients always travel together.
+        prefix: accepted for compatibility: exchanges are matched by their order.
+        num_groups: accepted for compatibility: small gradients always travel together.
     """
 
     def __init__(
@@ -439,7 +584,7 @@ def DistributedOptimizer(
     Args:
         optimizer: the one.
         gradient_predivide_factor: divides gradients before the sum, which is multiplied by it.
-        num_groups: kept for programs: small gradients always travel together.
+        num_groups: accepted for compatibility: small gradients always travel together.
     """
     distributed = copy.copy(optimizer)
     distributed.__class__ = type(

@@ -37,14 +37,13 @@ class LRScheduler:
         self.warmup_begin_lr = warmup_begin_lr
         if self.warmup_begin_lr > self.warmup_final_lr:
             raise AttributeValueError(
-                f"Base lr has to be higher than warmup_begin_lr: {base_lr} is below "
-                f"{warmup_begin_lr}."
+                f"base_lr={base_lr} must not be below warmup_begin_lr={warmup_begin_lr}."
             )
         if self.warmup_steps < 0:
-            raise AttributeValueError(f"Warmup steps has to be positive or 0, not {warmup_steps}.")
+            raise AttributeValueError(f"warmup_steps must be 0 or more, not {warmup_steps}.")
         if warmup_mode not in ("linear", "constant"):
             raise AttributeValueError(
-                f"Supports only linear and constant modes of warmup, not {warmup_mode!r}."
+                f"warmup_mode must be 'linear' or 'constant', not {warmup_mode!r}."
             )
         self.warmup_mode = warmup_mode
 
@@ -61,7 +60,7 @@ class LRScheduler:
 
     def __call__(self, num_update: int) -> float:
         """The learning rate after ``num_update`` updates."""
-        raise NotDefinedError("must override this")
+        raise NotDefinedError(f"{type(self).__name__} does not define __call__(self, num_update).")
 
 
 def _check_factor(factor: float) -> float:
@@ -79,6 +78,8 @@ class FactorScheduler(LRScheduler):
         stop_factor_lr: the learning rate does not fall below this.
         base_lr: learning rate to begin with.
         warmup_steps: see :class:`LRScheduler`, also for the two others.
+        warmup_begin_lr: learning rate of the first step of the warm-up.
+        warmup_mode: ``'linear'`` or ``'constant'``.
 
     Raises:
         ValueError: ``step`` is below 1 or ``factor`` above 1.
@@ -135,6 +136,8 @@ class MultiFactorScheduler(LRScheduler):
         factor: at most 1.
         base_lr: learning rate to begin with.
         warmup_steps: see :class:`LRScheduler`, also for the two others.
+        warmup_begin_lr: learning rate of the first step of the warm-up.
+        warmup_mode: ``'linear'`` or ``'constant'``.
 
     Raises:
         AssertionError: ``step`` is not a list, or empty.
@@ -217,6 +220,8 @@ class PolyScheduler(_Curve):
         pwr: the power.
         final_lr: learning rate to end with.
         warmup_steps: see :class:`LRScheduler`, also for the two others.
+        warmup_begin_lr: learning rate of the first step of the warm-up.
+        warmup_mode: ``'linear'`` or ``'constant'``.
 
     Raises:
         AssertionError: ``max_update`` is not a whole number.
@@ -251,6 +256,8 @@ class CosineScheduler(_Curve):
         base_lr: learning rate to begin with.
         final_lr: learning rate to end with.
         warmup_steps: see :class:`LRScheduler`, also for the two others.
+        warmup_begin_lr: learning rate of the first step of the warm-up.
+        warmup_mode: ``'linear'`` or ``'constant'``.
 
     Raises:
         AssertionError: ``max_update`` is not a whole number.

@@ -47,7 +47,12 @@ class Monitor:
         self.monitor_all = monitor_all
 
     def stat_helper(self, name: str | bytes, array: NDArray) -> None:
-        """What executors call with every output; collects while between ``tic`` and ``toc``."""
+        """What executors call with every output; collects while between ``tic`` and ``toc``.
+
+        Args:
+            name: of the output.
+            array: its value.
+        """
         if self.activated and self.re_prog.match(py_str(name)):
             self.queue.append((self.step, py_str(name), self.stat_func(array)))
 
@@ -104,10 +109,14 @@ def _text(name: str, values: object) -> str:
     values = [values] if isinstance(values, NDArray) else values
     text = ""
     if not isinstance(values, list):
-        raise CheckError(f"stat_func returned {values!r} for {name}; give NDArrays")
+        raise CheckError(
+            f"stat_func returned {values!r} for {name}; it must return an NDArray or a list of them."
+        )
     for value in values:
         if not isinstance(value, NDArray):
-            raise CheckError(f"stat_func returned {value!r} for {name}; give NDArrays")
+            raise CheckError(
+                f"stat_func returned {value!r} for {name}; it must return an NDArray or a list of them."
+            )
         # str(), for NumPy's shortest digits: an f-string would show the number's float64
         text += str(value.asscalar() if value.shape == (1,) else value.asnumpy()) + "\t"
     return text

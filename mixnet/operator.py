@@ -50,7 +50,15 @@ class CustomOp:
         out_data: Sequence[NDArray],
         aux: Sequence[NDArray],
     ) -> None:
-        """Compute the outputs and ``assign`` them to ``out_data``."""
+        """Compute the outputs and ``assign`` them to ``out_data``.
+
+        Args:
+            is_train: whether in training.
+            req: ``'write'`` for each output, as :meth:`assign` takes it.
+            in_data: the inputs.
+            out_data: arrays for the outputs.
+            aux: the states, which may be changed.
+        """
         raise NotDefinedError(f"{type(self).__name__} does not define forward.")
 
     def backward(
@@ -62,7 +70,16 @@ class CustomOp:
         in_grad: Sequence[NDArray],
         aux: Sequence[NDArray],
     ) -> None:
-        """Compute the gradients and ``assign`` them to ``in_grad``."""
+        """Compute the gradients and ``assign`` them to ``in_grad``.
+
+        Args:
+            req: ``'write'`` for each gradient, as :meth:`assign` takes it.
+            out_grad: gradients of the outputs.
+            in_data: the inputs.
+            out_data: the outputs.
+            in_grad: arrays for the gradients of the inputs.
+            aux: the states; changes are lost.
+        """
         raise NotDefinedError(f"{type(self).__name__} does not define backward.")
 
     def assign(self, dst: NDArray, req: str, src: object) -> None:
@@ -92,15 +109,23 @@ class CustomOpProp:
         return ["output"]
 
     def list_auxiliary_states(self) -> list[str]:
-        """Names of states, which are arrays that ``forward`` may change."""
+        """Names of states, which are arrays that ``forward`` and ``backward`` may change."""
         return []
 
     def infer_shape(self, in_shape: list[Any]) -> tuple[Any, ...]:
-        """Shapes of inputs, outputs and states; by default outputs are as the first input."""
+        """Shapes of inputs, outputs and states; by default outputs are as the first input.
+
+        Args:
+            in_shape: shapes of the inputs.
+        """
         return in_shape, (in_shape[0],) * len(self.list_outputs()), ()
 
     def infer_type(self, in_type: list[Any]) -> tuple[Any, ...]:
-        """Dtypes of inputs, outputs and states; by default all are as the first input."""
+        """Dtypes of inputs, outputs and states; by default all are as the first input.
+
+        Args:
+            in_type: dtypes of the inputs.
+        """
         return (
             in_type,
             [in_type[0]] * len(self.list_outputs()),
@@ -108,7 +133,11 @@ class CustomOpProp:
         )
 
     def infer_storage_type(self, in_stype: list[str]) -> tuple[list[str], list[str], list[str]]:
-        """Storage types of inputs, outputs and states: all dense."""
+        """Storage types of inputs, outputs and states: all dense.
+
+        Args:
+            in_stype: storage types of the inputs.
+        """
         return (
             in_stype,
             ["default"] * len(self.list_outputs()),
@@ -123,20 +152,40 @@ class CustomOpProp:
         igrad_stype: list[str],
         aux_stype: list[str],
     ) -> tuple[list[str], ...]:
-        """Storage types in backward: the gradients are dense."""
+        """Storage types in backward: the gradients are dense.
+
+        Args:
+            ograd_stype: storage types of the outputs' gradients.
+            in_stype: storage types of the inputs.
+            out_stype: storage types of the outputs.
+            igrad_stype: storage types of the inputs' gradients.
+            aux_stype: storage types of the states.
+        """
         gradients = ["default"] * len(igrad_stype)
         return ograd_stype, in_stype, out_stype, gradients, aux_stype
 
     def declare_backward_dependency(
         self, out_grad: list[int], in_data: list[int], out_data: list[int]
     ) -> list[int]:
-        """What backward reads: gradients of outputs if ``need_top_grad``, inputs, outputs."""
+        """What backward reads: gradients of outputs if ``need_top_grad``, inputs, outputs.
+
+        Args:
+            out_grad: numbers of the outputs' gradients.
+            in_data: numbers of the inputs.
+            out_data: numbers of the outputs.
+        """
         return [*(out_grad if self.need_top_grad_ else []), *in_data, *out_data]
 
     def create_operator(
         self, ctx: Context | str | None, in_shapes: object, in_dtypes: object
     ) -> CustomOp:
-        """The operator for inputs of these shapes and dtypes."""
+        """The operator for inputs of these shapes and dtypes.
+
+        Args:
+            ctx: the device.
+            in_shapes: shapes of the inputs.
+            in_dtypes: dtypes of the inputs.
+        """
         return CustomOp()
 
 
@@ -153,7 +202,6 @@ class PropRunner:
         self.prop, self.name = prop, name
         self.arguments, self.outputs = list(prop.list_arguments()), list(prop.list_outputs())
         self.states = list(prop.list_auxiliary_states())
-        self._has_lost_states = False  # whether backward has written some
         self._operators: dict[Any, CustomOp] = {}
         self._waiting: dict[bool, OrderedDict[int, tuple[CustomOp, dict[str, Any]]]] = {
             training: OrderedDict() for training in _WAITING
@@ -319,7 +367,7 @@ class PropRunner:
         outputs: Sequence[np.ndarray],
         states: Sequence[np.ndarray],
     ) -> list[np.ndarray]:
-        """Gradients of the inputs on the host."""
+        """Gradients of the inputs and new states on the host."""
         called_by = timeline.called_by(f"_backward_{self.name}")
         with called_by, _operator_scope(True):
             gradients = [zeros(each.shape, _HOST, each.dtype) for each in inputs]
@@ -340,22 +388,7 @@ class PropRunner:
                 in_grad=gradients,
                 aux=state_arrays,
             )
-            self._tell_of_lost_states(states, state_arrays)
-            return [each.asnumpy() for each in gradients]
-
-    def _tell_of_lost_states(self, before: Sequence[np.ndarray], after: Sequence[NDArray]) -> None:
-        """Warn once that ``backward`` wrote auxiliary states: its program returns gradients alone."""
-        if self._has_lost_states:
-            return
-        for state, old, new in zip(self.states, before, after, strict=True):
-            if not np.array_equal(old, new.asnumpy(), equal_nan=True):
-                self._has_lost_states = True
-                warnings.warn(
-                    f"Custom: backward of {self.name!r} writes the auxiliary state {state!r}, which is lost. "
-                    f"Write it in forward.",
-                    stacklevel=2,
-                )
-                return
+            return [each.asnumpy() for each in (*gradients, *state_arrays)]
 
 
 def _by_name(method: Callable[..., object], **arguments: object) -> None:
@@ -422,6 +455,9 @@ def get_all_registered_operators() -> list[str]:
 
 def get_operator_arguments(op_name: str) -> OperatorArguments:
     """The arguments of an operator: arrays, then attributes.
+
+    Args:
+        op_name: name of the operator.
 
     Raises:
         MXNetError: there is no such operator.

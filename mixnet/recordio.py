@@ -404,6 +404,9 @@ def pack(header: object, s: bytes) -> bytes:
 def unpack(s: bytes) -> tuple[IRHeader, bytes]:
     """Header and content of a record.
 
+    Args:
+        s: the bytes of the record.
+
     Raises:
         FileFormatError: the record is shorter than its header says.
     """

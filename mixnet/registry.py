@@ -29,7 +29,11 @@ _registries: dict[type, dict[str, type]] = {}
 
 
 def get_registry(base_class: type) -> dict[str, type]:
-    """The classes registered for a base class by name, a copy."""
+    """The classes registered for a base class by name, a copy.
+
+    Args:
+        base_class: the class of which they are subclasses.
+    """
     return dict(_registries.setdefault(base_class, {}))
 
 

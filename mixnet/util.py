@@ -49,7 +49,11 @@ def is_np_array() -> bool:
 
 
 def set_np_shape(active: Any) -> bool:
-    """Switch NumPy shapes on or off for this thread; 2 and 0 for all threads. Returns the previous one."""
+    """Switch NumPy shapes on or off for this thread; 2 and 0 for all threads. Returns the previous one.
+
+    Args:
+        active: True or False for this thread; 2 or 0 for all threads.
+    """
     before = is_np_shape()
     if int(active) != 1:
         _everywhere.shape = int(active) == 2
@@ -59,6 +63,10 @@ def set_np_shape(active: Any) -> bool:
 
 def set_np(shape: bool = True, array: bool = True) -> None:
     """Switch NumPy semantics on: shapes, and ``mx.np`` arrays in Gluon.
+
+    Args:
+        shape: allow shapes ``()`` and extents of 0, as in NumPy.
+        array: let Gluon make and return ``mx.np`` arrays.
 
     Raises:
         ValueError: arrays without shapes.
@@ -104,12 +112,20 @@ class _NumpyArrayScope(_Scope):
 
 
 def np_shape(active: bool = True) -> _Scope:
-    """``with mx.util.np_shape():`` NumPy shapes inside."""
+    """``with mx.util.np_shape():`` NumPy shapes inside.
+
+    Args:
+        active: False switches it off inside.
+    """
     return _NumpyShapeScope(active)
 
 
 def np_array(active: bool = True) -> _Scope:
-    """``with mx.util.np_array():`` Gluon makes ``mx.np`` arrays inside."""
+    """``with mx.util.np_array():`` Gluon makes ``mx.np`` arrays inside.
+
+    Args:
+        active: False switches it off inside.
+    """
     return _NumpyArrayScope(active)
 
 
@@ -131,7 +147,9 @@ def _decorated(func: Callable[..., Any], scope: type[_Scope]) -> Any:
                 )  # fmt: skip
         return func
     if not callable(func):
-        raise AttributeTypeError(f"takes a function or a class, not {type(func).__name__}.")
+        raise AttributeTypeError(
+            f"This decorator takes a function or a class, not {type(func).__name__}."
+        )
 
     @functools.wraps(func)
     def inside(*args: object, **kwargs: object) -> Any:
@@ -142,17 +160,29 @@ def _decorated(func: Callable[..., Any], scope: type[_Scope]) -> Any:
 
 
 def use_np_shape(func: Callable[..., Any]) -> Any:
-    """Decorator of functions and classes: NumPy shapes inside."""
+    """Decorator of functions and classes: NumPy shapes inside.
+
+    Args:
+        func: a function or a class, whose methods are decorated.
+    """
     return _decorated(func, _NumpyShapeScope)
 
 
 def use_np_array(func: Callable[..., Any]) -> Any:
-    """Decorator of functions and classes: ``mx.np`` arrays inside."""
+    """Decorator of functions and classes: ``mx.np`` arrays inside.
+
+    Args:
+        func: a function or a class, whose methods are decorated.
+    """
     return _decorated(func, _NumpyArrayScope)
 
 
 def use_np(func: Callable[..., Any]) -> Any:
-    """Decorator of functions and classes: NumPy shapes and arrays inside."""
+    """Decorator of functions and classes: NumPy shapes and arrays inside.
+
+    Args:
+        func: a function or a class, whose methods are decorated.
+    """
     return use_np_shape(use_np_array(func))
 
 
@@ -206,12 +236,21 @@ def wrap_np_binary_func(func: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def getenv(name: str) -> str | None:
-    """Value of an environment variable; None if it is not set."""
+    """Value of an environment variable; None if it is not set.
+
+    Args:
+        name: of the variable.
+    """
     return os.environ.get(name)
 
 
 def setenv(name: str, value: str | None) -> None:
-    """Set an environment variable; None removes it."""
+    """Set an environment variable; None removes it.
+
+    Args:
+        name: of the variable.
+        value: text, or None.
+    """
     if value is None:
         os.environ.pop(name, None)
     else:
@@ -224,12 +263,19 @@ def get_gpu_count() -> int:
 
 
 def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
-    """Free and total bytes of a GPU's memory."""
+    """Free and total bytes of a GPU's memory.
+
+    Args:
+        gpu_dev_id: number of the GPU.
+    """
     return gpu_memory_info(gpu_dev_id)
 
 
 def get_cuda_compute_capability(ctx: Any) -> int | None:
     """Compute capability of a GPU as a whole number (90 for 9.0); None if it is unknown.
+
+    Args:
+        ctx: a context, such as ``mx.gpu(0)``.
 
     Raises:
         ValueError: the context is not a GPU.

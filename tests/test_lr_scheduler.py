@@ -61,11 +61,19 @@ def test_the_warm_up() -> None:
         (
             lambda s: s.LRScheduler(warmup_steps=5, warmup_begin_lr=1),
             ValueError,
-            "Base lr has to be",
+            "must not be below warmup_begin_lr=1",
         ),
-        (lambda s: s.LRScheduler(warmup_steps=-1), ValueError, "Warmup steps has to be positive"),
+        (
+            lambda s: s.LRScheduler(warmup_steps=-1),
+            ValueError,
+            "warmup_steps must be 0 or more, not -1",
+        ),
         (lambda s: s.LRScheduler(warmup_steps=1.5), AssertionError, "whole number"),
-        (lambda s: s.LRScheduler(warmup_mode="x"), ValueError, "only linear and constant"),
+        (
+            lambda s: s.LRScheduler(warmup_mode="x"),
+            ValueError,
+            "must be 'linear' or 'constant', not 'x'",
+        ),
         (lambda s: s.FactorScheduler(0), ValueError, "greater or equal than 1 round"),
         (lambda s: s.FactorScheduler(2, 1.5), ValueError, "Factor must be no more than 1"),
         (lambda s: s.MultiFactorScheduler([]), AssertionError, "list of numbers"),

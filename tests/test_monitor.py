@@ -180,3 +180,24 @@ def test_a_monitor_changes_no_random_numbers() -> None:
             executor.backward(mx.nd.ones((4, 5)))
         masks.append(executor.outputs[0].asnumpy())
     np.testing.assert_array_equal(*masks)
+
+
+def test_arguments_are_listed_once_after_batches_of_several_sizes() -> None:
+    """As in MXNet, but the data are those of the batch (MXNet shows those of the first shape)."""
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    module = mx.mod.Module(net, label_names=None)
+    module.bind([("data", (4, 2))])
+    module.init_params(mx.init.One())
+    monitor = mx.mon.Monitor(1, lambda x: x.sum(), sort=True)
+    module.install_monitor(monitor)
+    for size in (4, 3, 5, 4, 3):
+        monitor.tic()
+        module.forward(mx.io.DataBatch([mx.nd.ones((size, 2))], []), is_train=True)
+        rows = {name: float(text) for _, name, text in monitor.toc()}
+        assert len(monitor.exes) == 1
+        assert rows == {
+            "data": 2 * size,
+            "fc_bias": 0,
+            "fc_output": 6 * size,
+            "fc_weight": 6,
+        }

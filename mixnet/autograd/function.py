@@ -24,7 +24,7 @@ from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec, Value
 
 
-class _FunctionOp(Operator):
+class FunctionOp(Operator):
     """The node of one call of a :class:`Function`."""
 
     differentiable = True
@@ -35,6 +35,7 @@ class _FunctionOp(Operator):
         self.user_function = function
         self.inputs = inputs
         self.name = type(function).__name__
+        self.results = tuple([(each.shape, each._spec.dtype) for each in outputs])
         self.outputs = [(each._wrap, each.shape, each._zeros_like) for each in outputs]
 
     def num_outputs(self, statics: Statics = (), num_inputs: int = 0) -> int:
@@ -47,9 +48,9 @@ class _FunctionOp(Operator):
 
 
 class _FunctionBackward(Operator):
-    forward: _FunctionOp
+    forward: FunctionOp
 
-    def __init__(self, forward: _FunctionOp):
+    def __init__(self, forward: FunctionOp):
         super().__init__()
         self.forward = forward
         self.name = f"_backward_{forward.name}"
@@ -115,7 +116,7 @@ class Function:
         self.saved_tensors: tuple[Any, ...] = ()
 
     def save_for_backward(self, *arrays: object) -> None:
-        """Keep arrays for ``backward``, as ``self.saved_tensors``."""
+        """Store arrays for ``backward``, as ``self.saved_tensors``."""
         self.saved_tensors = arrays
 
     def __call__(self, *inputs: Any) -> Any:
@@ -144,7 +145,7 @@ class Function:
                 Entry(Node(None, name="constant")) if v.node is None else Entry(v.node, v.index)
                 for v in values
             )
-            op = _FunctionOp(self, [value.spec for value in values], outputs)
+            op = FunctionOp(self, [value.spec for value in values], outputs)
             node = Node(op, (), (), entries, op.name, None, values)
             for i, each in enumerate(copies):
                 value = each._read()
@@ -159,5 +160,9 @@ class Function:
         raise NotDefinedError(f"{type(self).__name__} does not define forward(self, *inputs).")
 
     def backward(self, *head_gradients: object) -> Any:
-        """Gradients of the inputs from those of the outputs."""
+        """Gradients of the inputs from those of the outputs.
+
+        Args:
+            head_gradients: an array for each output.
+        """
         raise NotDefinedError(f"{type(self).__name__} does not define backward(self, *gradients).")

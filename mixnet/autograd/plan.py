@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.operator import Operator
+from mixnet.passes.differentiate import BackwardOp
 from mixnet.runtime.record.record import record, record_call
 from mixnet.runtime.value.value import Value
 
@@ -78,6 +79,14 @@ class Plan(NamedTuple):
             else:
                 values += record_call(call, scalars, operands)
         return [None if i is None else values[i] for i in self.results]
+
+
+def _writes_states(node: Node) -> bool:
+    """Whether a node is a gradient that writes states of its operation."""
+    return bool(
+        isinstance(node.op, BackwardOp)
+        and node.op.forward.written_in_backward(node.statics[0], len(node.inputs))
+    )
 
 
 _plans: dict[Any, Plan] = {}
@@ -164,7 +173,10 @@ def make(
                 by_scalars.setdefault(id(node.scalars), []).append(number)
     # The nodes whose numbers they take.
     sources = [by_scalars.get(id(node.scalars) if node.scalars else 0, []) for node in order]
-    between = any(type(node.op).run_values is not Operator.run_values for node in order)
+    between = any(
+        type(node.op).run_values is not Operator.run_values or _writes_states(node)
+        for node in order
+    )
     if between or any(len(each) != 1 for each in sources):
         return None
     read = [entry for node in order for entry in node.inputs]

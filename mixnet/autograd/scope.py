@@ -106,12 +106,20 @@ def unrecorded(work: Callable[[], Result]) -> Result:
 
 
 def record(train_mode: bool = True) -> RecordingScope:
-    """Scope in which operations are recorded, so that ``backward`` can differentiate them."""
+    """Scope in which operations are recorded, so that ``backward`` can differentiate them.
+
+    Args:
+        train_mode: whether layers such as ``Dropout`` and ``BatchNorm`` behave as in training.
+    """
     return RecordingScope(True, train_mode)
 
 
 def pause(train_mode: bool = False) -> RecordingScope:
-    """Scope in which operations are not recorded."""
+    """Scope in which operations are not recorded.
+
+    Args:
+        train_mode: whether layers such as ``Dropout`` and ``BatchNorm`` behave as in training.
+    """
     return RecordingScope(False, train_mode)
 
 
@@ -136,10 +144,18 @@ def is_training() -> bool:
 
 
 def set_recording(is_recording: bool) -> bool:
-    """Turn recording on or off; returns the previous setting."""
+    """Turn recording on or off; returns the previous setting.
+
+    Args:
+        is_recording: the new setting.
+    """
     return bool(write(state, "recording", bool(is_recording)))
 
 
 def set_training(train_mode: bool) -> bool:
-    """Turn training behaviour on or off; returns the previous setting."""
+    """Turn training behaviour on or off; returns the previous setting.
+
+    Args:
+        train_mode: the new setting.
+    """
     return bool(write(state, "training", bool(train_mode)))

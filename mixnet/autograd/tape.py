@@ -12,9 +12,9 @@ from mixnet.autograd.scope import RecordingScope, unrecorded
 from mixnet.base import CheckError, GradientError, NotAnArrayError
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.registry import find
-from mixnet.passes.differentiate import Rows, differentiate
+from mixnet.passes.differentiate import KeptBackwardOp, Rows, differentiate
 from mixnet.process.collector import collector_paused
-from mixnet.runtime.record.moving import move_all
+from mixnet.runtime.record.moving import StateArray, move_all
 from mixnet.runtime.record.record import record as record_operation
 from mixnet.runtime.value.change import Change, change
 from mixnet.runtime.value.handle import Handle
@@ -196,6 +196,8 @@ def grad(
         head_grads: gradients of the heads, None is ones.
         retain_graph: keep the tape; by default as ``create_graph``.
         create_graph: record the gradients too, so that they have gradients.
+        train_mode: accepted for compatibility: gradients follow the mode in which forward was
+            recorded.
 
     Returns:
         A list, for a single variable too.
@@ -396,13 +398,37 @@ def _run_node(node: Node, known: dict[Entry, Value], keep: bool) -> None:
     outputs = node.op.run_values(node.statics, values)  # a gradient written in Python
     if outputs is None:
         with RecordingScope(False, None):
-            outputs = record_operation(node.op, node.statics, node.scalars, values)
+            outputs = _recorded(node, values)
     for i, value in enumerate(outputs):
         known[Entry(node, i)] = value
         if keep:
             value.node, value.index = node, i
     if keep:
         node.values = values
+
+
+def _recorded(node: Node, values: tuple[Value, ...]) -> list[Value]:
+    """The outputs of a node of the backward graph, just recorded.
+
+    A gradient that writes states of its operation reads what their arrays hold now.
+    """
+    op = node.op
+    arrays: list[StateArray] = []
+    forward = op.forward if isinstance(op, KeptBackwardOp) else None
+    if forward is not None and forward.states_in_backward:
+        arrays = [each for each in node.inputs[-1].node.moves if isinstance(each, StateArray)]
+    if forward is None or not arrays:
+        return record_operation(op, node.statics, node.scalars, values)
+    forward_statics, _, wrt = node.statics
+    states = list(forward.written_in_backward(forward_statics))
+    handles = {states.index(each.place): each.handle for each in arrays}
+    changed = list(values)
+    for number, handle in handles.items():  # the last of what forward has left are its states
+        changed[len(changed) - len(states) + number] = handle._read()
+    outputs = record_operation(op, node.statics, node.scalars, tuple(changed))
+    for number, handle in handles.items():
+        handle._write(outputs[len(wrt) + number])
+    return outputs
 
 
 def _head_values(

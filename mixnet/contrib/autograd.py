@@ -76,7 +76,9 @@ def backward(
         AssertionError: ``outputs`` is not a list.
     """
     if not isinstance(outputs, (list, tuple)):
-        raise CheckError("outputs must be a list or a tuple of arrays.")
+        raise CheckError(
+            f"backward: outputs must be a list or a tuple of arrays, not {type(outputs).__name__}."
+        )
     autograd.backward(list(outputs), out_grads, retain_graph=retain_graph)
 
 
@@ -101,7 +103,10 @@ def grad_and_loss(func: Callable[..., Any], argnum: Any = None) -> Callable[...,
             variables = [args[each] for each in numbers]
         for each in variables:
             if not isinstance(each, NDArray):
-                raise CheckError(f"takes arrays, not {type(each).__name__}.")
+                raise CheckError(
+                    f"grad_and_loss: arguments to differentiate by must be NDArrays, not "
+                    f"{type(each).__name__}; choose others with argnum."
+                )
         gradients = [each.zeros_like() for each in variables]
         mark_variables(variables, gradients)
         with train_section():

@@ -19,6 +19,7 @@ from typing import Any
 from mixnet.base import MXNetError
 
 LONGEST_TEXT = 600  # characters of a description that an error shows
+_LONGEST_LINE = 300  # characters of a file's path and line, which it shows as well
 _REMEMBERED = 4096  # exchanges that another process may still ask about
 
 
@@ -37,13 +38,21 @@ class Description:
         """A number for the whole text."""
         return zlib.crc32(self.text.encode())
 
-    def message(self, number: int) -> dict[str, Any]:
-        """The message sent to the scheduler."""
-        return {"number": number, "digest": self.digest, "text": self.text[:LONGEST_TEXT]}
+    def message(self, number: int, line: str | None = None) -> dict[str, Any]:
+        """The message sent to the scheduler.
+
+        Args:
+            number: of the exchange.
+            line: ``file:line`` of the program that called it, which may differ between processes.
+        """
+        text = self.text[:LONGEST_TEXT] + (f" at {line[-_LONGEST_LINE:]}" if line else "")
+        return {"number": number, "digest": self.digest, "text": text}
 
 
 class DisagreementError(MXNetError):
-    """The workers of a job called different exchanges."""
+    """The workers of a job called different exchanges. The text names the line of each."""
+
+    names_lines = True
 
 
 class Agreement:
@@ -60,16 +69,19 @@ class Agreement:
         self._count = 0
         self._previous = Description("")
         self._successors: dict[Description, Description | None] = {}  # None: there are several
-        self._descriptions: dict[
-            int, Description
-        ] = {}  # by number, those that were not asked about
+        # By number, those that were not asked about, with the lines that called them.
+        self._descriptions: dict[int, tuple[Description, str | None]] = {}
         self._requested: set[int] = set()  # by others, not reached here yet
         self._agreed: set[int] = set()
         self._unsaid: deque[dict[str, Any]] = deque()  # questions on their way to the scheduler
         self.difference: DisagreementError | None = None
 
-    def note(self, description: Description) -> int:
+    def note(self, description: Description, line: str | None = None) -> int:
         """Record the next exchange of this process. ``speak`` sends it, once the caller holds no lock.
+
+        Args:
+            description: of the exchange.
+            line: ``file:line`` of the program that calls it.
 
         Returns:
             its number for ``wait``; 0 if there is nothing to wait for.
@@ -82,11 +94,11 @@ class Agreement:
             known = self._successors.setdefault(previous, missing)
             is_known = known == description
             if is_known:
-                is_requested = self._take(number, description)
+                is_requested = self._take(number, description, line)
             else:
                 self._successors[previous] = description if known is missing else None
             if not is_known or is_requested:
-                self._unsaid.append(description.message(number))
+                self._unsaid.append(description.message(number, line))
         return 0 if is_known else number
 
     def speak(self) -> None:
@@ -98,9 +110,9 @@ class Agreement:
                 return
             self._say(ask=message)
 
-    def _take(self, number: int, description: Description) -> bool:
+    def _take(self, number: int, description: Description, line: str | None) -> bool:
         """Record an exchange without asking about it; returns whether others ask about it."""
-        self._descriptions[number] = description
+        self._descriptions[number] = description, line
         self._descriptions.pop(number - _REMEMBERED, None)
         return number in self._requested
 
@@ -132,7 +144,8 @@ class Agreement:
                 number = message["asked"]
                 self._requested.add(number)
                 if number in self._descriptions:
-                    answer = self._descriptions[number].message(number)
+                    description, line = self._descriptions[number]
+                    answer = description.message(number, line)
             # The first difference explains all later ones.
             if "differ" in message and self.difference is None:
                 self.difference = DisagreementError(_difference(message["differ"]))

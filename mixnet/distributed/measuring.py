@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from mixnet.base import AttributeKindError, AttributeTypeError, AttributeValueError, MXNetError
+from mixnet.process.source import notebook_shell
 from mixnet.units import size_text, time_text
 
 ORIGIN = "processes of one machine"
@@ -22,6 +24,10 @@ ORIGIN = "processes of one machine"
 
 _MOST_WORKERS = 64
 _LAST_LINES = 25  # of what a job printed, in an error
+_PROGRESS_SECONDS = 0.3  # between two looks at what a job is doing
+
+STATUS_FILE = "status"
+"""The file in which the first worker of a job says what it is measuring."""
 
 
 class MeasureError(MXNetError, RuntimeError):
@@ -131,6 +137,7 @@ def measure(
     compression: Mapping[str, Any] | None = None,
     label: str | None = None,
     timeout: float = 300.0,
+    progress: bool | None = None,
 ) -> Measured:
     """Train a network for some steps in processes on this machine, and measure where the time of a step goes.
 
@@ -151,6 +158,8 @@ def measure(
         compression: of gradients, as ``gluon.Trainer`` takes it.
         label: of the measurement; by default the network's name.
         timeout: of one job, in seconds.
+        progress: whether a line says what is being measured, until it is done; by default in notebooks and
+            terminals.
 
     Raises:
         AttributeTypeError: ``network`` or ``data`` has the wrong type.
@@ -185,7 +194,13 @@ def measure(
             "compression": None if compression is None else dict(compression),
         }
         Path(folder, "settings.json").write_text(json.dumps(settings))
-        answers = [_run(count, folder, timeout) for count in counts]
+        status = _Status(counts, progress)
+        try:
+            answers = [_run(count, folder, timeout, status) for count in counts]
+        except BaseException:
+            status.end()
+            raise
+        status.end(is_done=True)
     return Measured(
         label or str(getattr(network, "name", type(network).__name__)),
         int(data.shape[0]),
@@ -242,10 +257,51 @@ def local_job(
     return [*launcher, *counts, *options, sys.executable, *program]
 
 
-def _run(count: int, folder: str, timeout: float) -> dict[str, Any]:
+class _Status:
+    """A line that says what is being measured, written over itself.
+
+    Args:
+        counts: of workers, one a job.
+        is_shown: None: in notebooks and terminals.
+    """
+
+    def __init__(self, counts: Sequence[int], is_shown: bool | None):
+        self._is_notebook = notebook_shell() is not None
+        self._out = sys.stdout if self._is_notebook else sys.stderr  # red in a notebook
+        self._is_shown = self._is_notebook or self._out.isatty() if is_shown is None else is_shown
+        self._counts, self._length, self._begin = list(counts), 0, time.monotonic()
+
+    def show(self, count: int, text: str) -> None:
+        """Replace the line.
+
+        Args:
+            count: workers of the job that runs.
+            text: what it is doing.
+        """
+        job = f"job {self._counts.index(count) + 1} of {len(self._counts)}"
+        workers = f"{count} worker{'' if count == 1 else 's'}"
+        seconds = time.monotonic() - self._begin
+        self._write(f"measure: {job}, {workers}: {text or 'starting'} ({seconds:.0f} s)")
+
+    def end(self, is_done: bool = False) -> None:
+        """Remove the line; a notebook keeps how long it took, as it keeps an output that is empty."""
+        self._write("")
+        if is_done and self._is_shown and self._is_notebook:
+            counts = ", ".join(map(str, self._counts))
+            print(f"measured {counts} workers in {time.monotonic() - self._begin:.0f} s")
+
+    def _write(self, line: str) -> None:
+        if self._is_shown and (line or self._length):
+            self._out.write(f"\r{line:<{self._length}}" + ("" if line else "\r"))
+            self._out.flush()
+            self._length = len(line)
+
+
+def _run(count: int, folder: str, timeout: float, status: _Status) -> dict[str, Any]:
     """Run a job and return the results that its first worker wrote."""
-    answer = Path(folder, "answer.json")
+    answer, doing = Path(folder, "answer.json"), Path(folder, STATUS_FILE)
     answer.unlink(missing_ok=True)
+    doing.unlink(missing_ok=True)
     command = local_job(count, ["-m", "mixnet.tools.measured_job", folder])
     root = str(Path(__file__).parents[2])
     paths = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
@@ -258,7 +314,7 @@ def _run(count: int, folder: str, timeout: float) -> dict[str, Any]:
         env={**environment, "PYTHONPATH": paths},
     )
     try:
-        out, _ = job.communicate(timeout=timeout)
+        out = _output(job, timeout, lambda: status.show(count, _read(doing)))
     except subprocess.TimeoutExpired:
         job.terminate()  # the launcher ends what it started
         out, _ = job.communicate()
@@ -277,6 +333,30 @@ def _run(count: int, folder: str, timeout: float) -> dict[str, Any]:
         )
     measured: dict[str, Any] = json.loads(answer.read_text())
     return measured
+
+
+def _output(job: subprocess.Popen[str], timeout: float, look: Callable[[], None]) -> str:
+    """What a job prints until its end; ``look`` is called now and then.
+
+    Raises:
+        TimeoutExpired: it takes too long.
+    """
+    end = time.monotonic() + timeout
+    while True:
+        look()
+        left = end - time.monotonic()
+        try:
+            return job.communicate(timeout=max(0.0, min(left, _PROGRESS_SECONDS)))[0]
+        except subprocess.TimeoutExpired:
+            if left <= _PROGRESS_SECONDS:
+                raise
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:  # not written yet
+        return ""
 
 
 def _end_of(text: str) -> str:

@@ -24,6 +24,7 @@ from mixnet.distributed.tls import HOW, Wire, refusal, secured
 from mixnet.libinfo import __version__
 from mixnet.process.handlers import pause
 
+_NOTICED = 0.3  # seconds in which what has started a process notices its end
 _NO_PROXY = "no_grpc_proxy"
 
 
@@ -41,6 +42,8 @@ class Member:
         self.job = job
         self.lost: MXNetError | None = None  # why the job cannot continue
         self.loss_noted = threading.Event()  # set with ``lost``
+        self._lost_ended = threading.Event()  # the process that failed has
+        self._lost_ended.set()
         self.servers: dict[int, tuple[str, int]] = {}  # where they listen
         self.left: list[int] = []  # workers that have ended their programs
         self._owner = os.getpid()
@@ -54,6 +57,8 @@ class Member:
         self.address = address_of(job.interface) or connection.getsockname()[0]
         self.root = connection.getpeername()[0]
         peer = f"the scheduler at {job.root}:{job.port}"
+        # The kernel closes it when this process has ended, Python's objects some time before.
+        self._open_until_exit = os.dup(connection.fileno())
         self._wire = Wire(secured(connection, _name(job), peer))
         self._say(hello=self._hello())
         if job.role != "worker":
@@ -117,12 +122,16 @@ class Member:
                 self.agreement.wake()
             if "lost" in message:
                 lost = message["lost"]
+                if lost.get("runs"):
+                    self._lost_ended.clear()
                 worker = lost["name"].partition(" (")[0]
                 self._lose(
                     f"{lost['name']} {lost['reason']}. Nothing can be exchanged without it: this process "
                     f"ends, too. Look at what {worker} printed, and start all workers again from "
                     f"the last checkpoint."
                 )
+            if "ended" in message or not line:
+                self._lost_ended.set()
             if not line:
                 if not self._is_leaving:
                     self._lose(
@@ -137,6 +146,14 @@ class Member:
             self.lost = WorkerLostError(reason)
             self.loss_noted.set()
             self.agreement.wake()
+
+    def let_lost_end(self, seconds: float) -> None:
+        """Wait until the process that failed has ended, if that was what it was about to do.
+
+        ``mpirun`` and ``srun`` report the code of the process that ends first, and end the others.
+        """
+        if not self._lost_ended.is_set() and self._lost_ended.wait(seconds):
+            pause(_NOTICED)
 
     def fail(self, error: BaseException) -> None:
         """Notify the others that this process cannot take part in an exchange."""
@@ -183,6 +200,8 @@ class Member:
     def forget(self) -> None:
         """In a forked process: close the connection, which belongs to the parent."""
         self._wire.close()
+        with contextlib.suppress(OSError):
+            os.close(self._open_until_exit)
 
 
 def _name(job: Job) -> str:

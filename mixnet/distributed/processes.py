@@ -30,6 +30,7 @@ from mixnet.distributed.buckets import flattened, places_in
 from mixnet.distributed.direct import Direct, connect
 from mixnet.distributed.exchanges import (
     DIRECTLY,
+    Copies,
     Shaped,
     gathered,
     over_processes,
@@ -48,6 +49,7 @@ from mixnet.engine.variable import Var
 from mixnet.ops.schema.over_devices import AXIS, Exchange
 from mixnet.private_jax.jobs import connected_client
 from mixnet.process.interrupt import Deferred
+from mixnet.process.source import user_line
 from mixnet.process.tracebacks import print_error, show, show_in_notebook
 from mixnet.runtime.devices.meeting import join_workers
 from mixnet.runtime.value.later import Later, arrays_of, variables_of
@@ -151,6 +153,19 @@ class World:
     def swap(self, data: np.ndarray) -> np.ndarray:
         """``data[i]`` goes to process ``i``; the ``i``-th row of the result is from process ``i``. Waits."""
         return self._now(swapped, data).reshape(data.shape)
+
+    def gather_bytes(self, content: bytes) -> list[bytes]:
+        """What every process gives, in the order of ranks. Waits for them."""
+        sizes = self.gather(np.array([len(content)], np.int64))[:, 0]
+        every = self.gather(_padded(content, int(sizes.max())))
+        return [row[:size].tobytes() for row, size in zip(every, sizes, strict=True)]
+
+    def copy_bytes(self, content: bytes, root: int) -> bytes:
+        """What the process ``root`` gives. Waits for it."""
+        copies = Copies(root)
+        (size,) = self._now(copies, np.array([len(content)], np.int64))
+        row = _padded(content, int(size)) if self.rank == root else _padded(b"", int(size))
+        return self._now(copies, row)[:size].tobytes()
 
     def together(
         self,
@@ -285,6 +300,7 @@ class World:
             yield from work()
 
         turn = Turn(steps(), self.check, nbytes <= _SHORT_BYTES)
+        line = user_line()
 
         def start(done: Done) -> None:
             turn.done = done
@@ -307,7 +323,7 @@ class World:
         # Nothing is sent under this lock. Nothing waits under it either, except the naive engine,
         # which runs a task while it is pushed: threads then take turns.
         with whole_or_not_at_all(), self._ordering:
-            number = agreement.note(description)
+            number = agreement.note(description, line)
             current.engine.push_async(
                 start,
                 reads,
@@ -317,11 +333,12 @@ class World:
                 name,
                 on_wait,
                 quick=True,
+                source=line,
             )
         agreement.speak()
 
     def _is_over(self) -> bool:
-        return self.member.lost is not None or bool(self.member.left)
+        return self.broken is not None or self.member.lost is not None or bool(self.member.left)
 
     def _why_over(self) -> MXNetError | None:
         return self.member.agreement.difference or self.member.lost
@@ -421,6 +438,13 @@ class World:
             f"rank {self.rank}: an exchange with the other workers failed: {error}. Start all workers again "
             f"from the last checkpoint."
         )
+
+
+def _padded(content: bytes, size: int) -> np.ndarray:
+    """Bytes, and zeros up to the next power of two: few lengths, so that there are few programs."""
+    room = np.zeros(1 << max(0, size - 1).bit_length(), np.uint8)
+    room[: len(content)] = np.frombuffer(content, np.uint8)
+    return room
 
 
 def whole_or_not_at_all() -> AbstractContextManager[object]:
@@ -524,7 +548,7 @@ def _end(hook: _Hook, owner: int) -> None:
     error = hook.error
     for world in _worlds:
         if error is not None and world.member.lost is None:
-            world.member.fail(error)
+            world.give_up(error)  # exchanges that it waits for cannot end either
         try:
             current.engine.wait_for_all()
         except Exception as last:
@@ -534,6 +558,8 @@ def _end(hook: _Hook, owner: int) -> None:
             mark_reported(last)
         world.member.leave()
         error = error or world.member.lost
+        if error is not None and error is world.member.lost:
+            world.member.let_lost_end(_PATIENCE)
     code = getattr(error, "exit_code", None)
     if code is not None:
         sys.stdout.flush()

@@ -66,6 +66,7 @@ class Scheduler:
         self.servers: list[Peer] = []
         self.has_begun = False
         self.failure = ""
+        self._ending: Peer | None = None  # the process that failed, until it has ended
         self._questions = Questions(job.workers)
         self._key = ""  # path of the job's key, when servers are wanted
         self._serving: dict[int, list[Any]] = {}  # address and port of servers
@@ -284,9 +285,9 @@ class Scheduler:
         """A worker or server has failed: notify all other workers."""
         if self.failure:
             return
-        for other in self.workers.values():
-            if other is not peer:
-                other.tell(lost={"name": peer.name, "reason": reason})
+        self._ending = None if peer.is_disconnected else peer
+        lost = {"name": peer.name, "reason": reason, "runs": self._ending is peer}
+        self._tell_others(peer, lost=lost)
         self._fail(f"{peer.name} {reason}.")
 
     def _start_serving(self, key: str) -> None:
@@ -300,15 +301,20 @@ class Scheduler:
         for worker in self.workers.values() if message else ():
             worker.tell(**message)
 
-    def _leave(self, peer: Peer) -> None:
-        peer.has_left = True
+    def _tell_others(self, peer: Peer, **message: object) -> None:
         for other in self.workers.values():
             if other is not peer:
-                other.tell(left=peer.rank)
+                other.tell(**message)
+
+    def _leave(self, peer: Peer) -> None:
+        peer.has_left = True
+        self._tell_others(peer, left=peer.rank)
 
     def _close(self, peer: Peer) -> None:
         """A connection was closed, so its process has exited."""
         peer.is_disconnected = True
+        if peer is self._ending:
+            self._tell_others(peer, ended=True)
         if peer.role != "worker":
             self.servers = [each for each in self.servers if each is not peer]
             return

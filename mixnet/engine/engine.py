@@ -98,6 +98,7 @@ class Engine(ABC):
         name: str = "",
         on_wait: Callable[[float], object] = lambda seconds: None,
         quick: bool = False,
+        source: str | None = None,
     ) -> None:
         """Schedule asynchronous work: it ends when it calls ``done``, on any thread.
 
@@ -115,11 +116,12 @@ class Engine(ABC):
                 first with 0, then about every second. It may call ``done`` with an error to give up.
             quick: ``start`` takes microseconds and never waits: it runs on the thread that pushes it, or that
                 ends the last task before it, and no worker has to wake up.
+            source: ``file:line`` of the user's code; determined automatically if not given.
 
         Raises:
             MXNetError: as for ``push``; or the engine is waiting for all tasks.
         """
-        task = self._task(lambda: None, reads, writes, resource, priority, name, None)
+        task = self._task(lambda: None, reads, writes, resource, priority, name, source)
         # Set afterwards, since ``done`` needs the task that it ends.
         task.work = partial(start, partial(self._complete, task))
         task.context = copy_context()
@@ -324,7 +326,9 @@ class Engine(ABC):
         with self._telling:
             # Otherwise several tasks failed for the same reason, or the program already knows.
             if error not in self._unreported and not is_reported(error):
-                error.add_note(f"raised by {task.name or 'work without a name'}{at}")
+                # An error about several processes names their lines, and need not be about this task.
+                if not getattr(error, "names_lines", False):
+                    error.add_note(f"raised by {task.name or 'work without a name'}{at}")
                 self._unreported.append(error)
         return error
 

@@ -103,8 +103,8 @@ class Trainer:
         if isinstance(optimizer, Optimizer):
             if optimizer_params:
                 raise CheckError(
-                    "optimizer_params must be None if optimizer is an instance of Optimizer instead of "
-                    "str"
+                    f"optimizer_params must be None if optimizer is an instance of Optimizer instead of "
+                    f"str; give {', '.join(map(str, optimizer_params))} to {type(optimizer).__name__}."
                 )
             self._optimizer = optimizer
             self._optimizer.param_dict = numbered
@@ -188,7 +188,9 @@ class Trainer:
         if kvstore is None or isinstance(kvstore, KVStoreBase):
             return kvstore
         if not isinstance(kvstore, str):
-            raise AttributeTypeError("kvstore must be KVStore, str or None")
+            raise AttributeTypeError(
+                f"kvstore must be KVStore, str or None, not {type(kvstore).__name__}."
+            )
         alone = len(self._contexts) < 2 and not self._contains_sparse_weight
         if alone and "dist" not in kvstore and kvstore != "horovod":
             return None

@@ -201,7 +201,12 @@ _CHUNK = 1 << 20
 
 
 def check_sha1(filename: str, sha1_hash: str) -> bool:
-    """Whether the content of a file has this SHA-1 hash, in hexadecimal digits."""
+    """Whether the content of a file has this SHA-1 hash, in hexadecimal digits.
+
+    Args:
+        filename: path of the file.
+        sha1_hash: hexadecimal digits.
+    """
     digest = hashlib.sha1()
     with open_file(filename, "rb") as file:
         while chunk := file.read(_CHUNK):
@@ -210,7 +215,11 @@ def check_sha1(filename: str, sha1_hash: str) -> bool:
 
 
 def replace_file(src: str, dst: str) -> None:
-    """Rename a file atomically, replacing ``dst``."""
+    """Rename a file atomically, replacing ``dst``.
+
+    Args:
+        src: path of the file that takes its place.
+    """
     os.replace(src, dst)
 
 
@@ -256,7 +265,7 @@ def download(
     Raises:
         AttributeValueError: ``url`` is not an address.
         CheckError: no file name follows from the URL, or ``retries`` is negative.
-        DownloadError: it cannot be downloaded; says where to put the file manually.
+        DownloadError: it cannot be downloaded; the message says where to put the file manually.
     """
     if not isinstance(url, str) or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", url):
         raise AttributeValueError(

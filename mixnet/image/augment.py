@@ -64,7 +64,7 @@ class Augmenter(WithArguments):
         Args:
             src: ``(height, width, channels)``.
         """
-        raise NotDefinedError("Must override implementation.")
+        raise NotDefinedError(f"{type(self).__name__} does not define __call__(self, src).")
 
 
 class _Augmenters(Augmenter):

@@ -49,7 +49,7 @@ class DetAugmenter(WithArguments):
             src: ``(height, width, channels)``.
             label: ``(objects, 5 or more)``.
         """
-        raise NotDefinedError("Must override implementation.")
+        raise NotDefinedError(f"{type(self).__name__} does not define __call__(self, src, label).")
 
 
 class DetBorrowAug(DetAugmenter):
@@ -65,7 +65,7 @@ class DetBorrowAug(DetAugmenter):
     def __init__(self, augmenter: Augmenter):
         if not isinstance(augmenter, Augmenter):
             raise AttributeTypeError(
-                f"Borrowing from invalid Augmenter: {type(augmenter).__name__} is not an augmenter."
+                f"DetBorrowAug takes an mx.image.Augmenter, not {type(augmenter).__name__}."
             )
         super().__init__()
         self.augmenter = augmenter
@@ -95,7 +95,11 @@ class DetRandomSelectAug(DetAugmenter):
             list(aug_list) if isinstance(aug_list, (list, tuple)) else [aug_list]
         )
         if not all(isinstance(each, DetAugmenter) for each in augmenters):
-            raise AttributeValueError("Allow DetAugmenter in list only")
+            raise AttributeValueError(
+                f"DetRandomSelectAug takes DetAugmenters, not "
+                f"{', '.join(type(each).__name__ for each in augmenters)}. Wrap an Augmenter in "
+                f"DetBorrowAug."
+            )
         self.aug_list = augmenters
         self.skip_prob = skip_prob if self.aug_list else 1
 

@@ -109,18 +109,23 @@ class ImageDetIter(ImageIter):
         """
         raw = (label.asnumpy() if isinstance(label, NDArray) else np.asarray(label)).ravel()
         if raw.size < 7:
-            raise MXNetError(f"Label shape is invalid: {raw.shape}")
+            raise MXNetError(
+                f"Label shape is invalid: {raw.shape}. A label has at least 7 numbers: the widths of "
+                f"header and object, then class, left, top, right, bottom of each object."
+            )
         widths = widths_of(raw)
         if widths is None:
             raise MXNetError(
-                f"Label shape {raw.shape} inconsistent with annotation width {raw[1]:g}, after a "
+                f"Label shape {raw.shape} is inconsistent with annotation width {raw[1]:g}, after a "
                 f"header of width {raw[0]:g}."
             )
         header, width = widths
         out = raw[header:].reshape(-1, width)
         valid = (out[:, 3] > out[:, 1]) & (out[:, 4] > out[:, 2])
         if not valid.any():
-            raise MXNetError("Encounter sample with no valid label.")
+            raise MXNetError(
+                "No object of the label has an area: right must be above left, and bottom above top."
+            )
         return out[valid]
 
     def _check_valid_label(self, label: np.ndarray) -> None:
@@ -131,18 +136,23 @@ class ImageDetIter(ImageIter):
             raise MXNetError("No row of the label is an object with a class and an area.")
 
     def check_label_shape(self, label_shape: tuple[int, ...]) -> None:
-        """Raise ValueError unless labels fit into a shape ``(objects, width)``."""
+        """Raise ValueError unless labels fit into a shape ``(objects, width)``.
+
+        Args:
+            label_shape: the shape.
+        """
         if len(label_shape) != 2:
-            raise AttributeValueError("label_shape should have length 2")
+            raise AttributeValueError(f"label_shape must be (objects, width), not {label_shape}.")
         if label_shape[0] < self.label_shape[0]:
             raise AttributeValueError(
-                f"Attempts to reduce label count from {self.label_shape[0]} to {label_shape[0]}, "
-                f"not allowed."
+                f"label_shape={label_shape} has room for fewer objects than before, "
+                f"{self.label_shape[0]}; it can only grow."
             )
         width = self.provide_label[0][1][2]
         if label_shape[1] != width:
             raise AttributeValueError(
-                f"label_shape object width inconsistent: {width} vs {label_shape[1]}."
+                f"label_shape={label_shape}: objects of these labels have width {width}, not "
+                f"{label_shape[1]}."
             )
 
     def reshape(
@@ -173,10 +183,13 @@ class ImageDetIter(ImageIter):
             verbose: log what changed.
         """
         if not isinstance(it, ImageDetIter):
-            raise CheckError("Synchronize with invalid iterator.")
+            raise CheckError(f"sync_label_shape takes an ImageDetIter, not {type(it).__name__}.")
         mine, other = self.label_shape, it.label_shape
         if mine[1] != other[1]:
-            raise CheckError("object width mismatch.")
+            raise CheckError(
+                f"sync_label_shape: objects have width {mine[1]} here and {other[1]} in the other "
+                f"iterator; both must be equal."
+            )
         count = max(mine[0], other[0])
         for each in (self, it):
             if each.label_shape[0] < count:
@@ -190,7 +203,12 @@ class ImageDetIter(ImageIter):
     def augmentation_transform(  # type: ignore[override]
         self, data: NDArray | np.ndarray, label: np.ndarray
     ) -> tuple[Any, np.ndarray]:
-        """Image and boxes after all augmenters."""
+        """Image and boxes after all augmenters.
+
+        Args:
+            data: an image ``(height, width, channels)``.
+            label: its objects ``(objects, width)``.
+        """
         for each in self.auglist:
             data, label = each(data, label)
         return data, label
@@ -211,7 +229,7 @@ class ImageDetIter(ImageIter):
         row[0] = -1
         if label.shape[0] > row.shape[1]:
             raise AttributeValueError(
-                f"An image has {label.shape[0]} objects, label_shape has room for {row.shape[1]}."
+                f"An image has {label.shape[0]} objects, but label_shape has room for {row.shape[1]}."
             )
         row[0, : label.shape[0], : label.shape[1]] = label
 

@@ -128,7 +128,7 @@ def samplers_of(settings: ImageDetRecordParameters) -> list[Sampler]:
             return values * count
         if len(values) != count:
             raise MXNetError(
-                f"ImageDetRecordIter: {name} has {len(values)} entries, num_crop_sampler is {count}."
+                f"ImageDetRecordIter: {name} has {len(values)} entries, but num_crop_sampler is {count}."
             )
         return values
 
@@ -364,7 +364,7 @@ class DetectionSource(RecordSource):
         if settings.label_width > 0 and set(sizes) != {settings.label_width}:
             other = next(size for size in sizes if size != settings.label_width)
             raise ShapeError(
-                f"{self.records.path} has an image with {other} labels, label_width is "
+                f"{self.records.path} has an image with {other} labels, but label_width is "
                 f"{settings.label_width}."
             )
         return max(sizes)

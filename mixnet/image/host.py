@@ -168,7 +168,10 @@ def interpolation(
         drawn: int = draw.randint(0, 4)
         return drawn
     if interp not in (NEAREST, LINEAR, CUBIC, AREA, LANCZOS):
-        raise AttributeValueError(f"Unknown interp method {interp}")
+        raise AttributeValueError(
+            f"Unknown interp method {interp}; use 0 nearest, 1 bilinear, 2 bicubic, 3 area, 4 Lanczos, "
+            f"9 to choose by size, or 10 at random."
+        )
     return interp
 
 

@@ -142,7 +142,7 @@ class ImageIter(DataIter):
         if not (path_imgrec or path_imglist or isinstance(imglist, list)):
             raise CheckError("ImageIter needs path_imgrec, path_imglist or a list imglist.")
         if dtype not in ("int32", "float32", "int64", "float64"):
-            raise CheckError(f"{dtype} label not supported")
+            raise CheckError(f"{dtype} label not supported; use int32, float32, int64 or float64.")
         self.imgrec: Any = None
         self.imgidx: list[Any] | None = None
         self.imglist: dict[Any, tuple[Any, str]] | None = None
@@ -273,33 +273,59 @@ class ImageIter(DataIter):
         return f"filename: {os.path.join(self.path_root or '', self.imglist[key][1])}"
 
     def read_image(self, fname: str) -> bytes:
-        """Read a file below ``path_root``."""
+        """Read a file below ``path_root``.
+
+        Args:
+            fname: path of the file, relative to ``path_root``.
+        """
         return content_of(os.path.join(self.path_root or "", fname))
 
     def imdecode(self, s: bytes) -> Any:
-        """Decode an image ``(height, width, 3)`` from the bytes of a file."""
+        """Decode an image ``(height, width, 3)`` from the bytes of a file.
+
+        Args:
+            s: the bytes.
+        """
         return imdecode(s)
 
     def check_data_shape(self, data_shape: tuple[int, ...]) -> None:
-        """Raise ValueError unless the shape is ``(3, height, width)``."""
+        """Raise ValueError unless the shape is ``(3, height, width)``.
+
+        Args:
+            data_shape: the shape.
+        """
         if not len(data_shape) == 3:
-            raise AttributeValueError("data_shape should have length 3, with dimensions CxHxW")
+            raise AttributeValueError(f"data_shape must be (3, height, width), not {data_shape}.")
         if not data_shape[0] == 3:
-            raise AttributeValueError("This iterator expects inputs to have 3 channels.")
+            raise AttributeValueError(
+                f"data_shape must have 3 channels, (3, height, width), not {data_shape}."
+            )
 
     def check_valid_image(self, data: Sequence[NDArray | np.ndarray]) -> None:
-        """Raise RuntimeError if an image has no axes: it is left out."""
+        """Raise RuntimeError if an image has no axes: it is left out.
+
+        Args:
+            data: a list of the image.
+        """
         if len(data[0].shape) == 0:
-            raise MXNetError("Data shape is wrong")
+            raise MXNetError("Data shape is wrong: the image has no axes.")
 
     def augmentation_transform(self, data: NDArray | np.ndarray) -> Any:
-        """The image after all augmenters."""
+        """The image after all augmenters.
+
+        Args:
+            data: an image ``(height, width, channels)``.
+        """
         for each in self.auglist:
             data = each(data)
         return data
 
     def postprocess_data(self, datum: NDArray | np.ndarray) -> Any:
-        """Channels first."""
+        """Channels first.
+
+        Args:
+            datum: an image ``(height, width, channels)``.
+        """
         if isinstance(datum, np.ndarray):
             return datum.transpose(2, 0, 1)
         return datum.transpose((2, 0, 1))
@@ -352,7 +378,7 @@ class ImageIter(DataIter):
                 pixels = host.pixels_of(self.postprocess_data(augmented[0]))
                 if pixels.shape != data.shape[1:]:
                     raise ShapeError(
-                        f"The augmenters made an image of shape {pixels.shape}, data_shape is "
+                        f"The augmenters made an image of shape {pixels.shape}, but data_shape is "
                         f"{data.shape[1:]}."
                     )
                 data[begin] = pixels
@@ -381,7 +407,7 @@ class ImageIter(DataIter):
         values = raw_label.asnumpy() if isinstance(raw_label, NDArray) else np.asarray(raw_label)
         if values.size != self.label_width:
             raise ShapeError(
-                f"Image {place} has {values.size} label(s), label_width is {self.label_width}."
+                f"Image {place} has {values.size} label(s), but label_width is {self.label_width}."
             )
         return values.reshape(self.label_width) if self.label_width > 1 else values.reshape(())
 

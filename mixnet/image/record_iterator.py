@@ -267,7 +267,7 @@ class ImageSource(RecordSource):
         ).asnumpy()
         if mean.shape != tuple(settings.data_shape):
             raise ShapeError(
-                f"{settings.mean_img} has a mean of shape {mean.shape}, data_shape is "
+                f"{settings.mean_img} has a mean of shape {mean.shape}, but data_shape is "
                 f"{settings.data_shape}."
             )
         return mean
@@ -295,7 +295,7 @@ class ImageSource(RecordSource):
         label = np.asarray(self.label_of(header))
         if label.size != self.settings.label_width:
             raise ShapeError(
-                f"{self.records.path}: image {header.id} has {label.size} label(s), label_width "
+                f"{self.records.path}: image {header.id} has {label.size} label(s), but label_width "
                 f"is {self.settings.label_width}."
             )
         room[1][place] = label if self.settings.label_width > 1 else label.reshape(())
@@ -330,20 +330,40 @@ def ImageRecordIter(*args: object, **kwargs: object) -> MXDataIter:
 
 
 def ImageRecordIter_v1(*args: object, **kwargs: object) -> MXDataIter:
-    """An older name of :func:`ImageRecordIter`."""
+    """An older name of :func:`ImageRecordIter`.
+
+    Args:
+        args: none: its parameters are given by name.
+        kwargs: parameters of :func:`ImageRecordIter`.
+    """
     return _image_iterator("ImageRecordIter_v1", None, args, kwargs)
 
 
 def ImageRecordUInt8Iter(*args: object, **kwargs: object) -> MXDataIter:
-    """:func:`ImageRecordIter` with unchanged uint8 pixels."""
+    """:func:`ImageRecordIter` with unchanged uint8 pixels.
+
+    Args:
+        args: none: its parameters are given by name.
+        kwargs: parameters of :func:`ImageRecordIter`.
+    """
     return _image_iterator("ImageRecordUInt8Iter", "uint8", args, kwargs)
 
 
 def ImageRecordUInt8Iter_v1(*args: object, **kwargs: object) -> MXDataIter:
-    """An older name of :func:`ImageRecordUInt8Iter`."""
+    """An older name of :func:`ImageRecordUInt8Iter`.
+
+    Args:
+        args: none: its parameters are given by name.
+        kwargs: parameters of :func:`ImageRecordIter`.
+    """
     return _image_iterator("ImageRecordUInt8Iter_v1", "uint8", args, kwargs)
 
 
 def ImageRecordInt8Iter(*args: object, **kwargs: object) -> MXDataIter:
-    """:func:`ImageRecordIter` with pixels of int8; values above 127 become 127."""
+    """:func:`ImageRecordIter` with pixels of int8; values above 127 become 127.
+
+    Args:
+        args: none: its parameters are given by name.
+        kwargs: parameters of :func:`ImageRecordIter`.
+    """
     return _image_iterator("ImageRecordInt8Iter", "int8", args, kwargs)

@@ -78,14 +78,19 @@ def imdecode(
         buf = buf.asnumpy()
     elif not isinstance(buf, (bytes, bytearray, memoryview, np.ndarray)):
         raise AttributeValueError(
-            "buf must be of type bytes, bytearray or numpy.ndarray, if you would like to input "
-            "type str, please convert to bytes"
+            f"imdecode: buf must be of type bytes, bytearray or numpy.ndarray, not {type(buf).__name__}; "
+            f"imread reads a file by its name."
         )
     return _decoded(buf, *args, **kwargs)
 
 
 def imread(filename: str, *args: Any, **kwargs: Any) -> Any:
     """The pixels of an image file; arguments as :func:`imdecode`.
+
+    Args:
+        filename: path of the file.
+        args: ``flag``, ``to_rgb`` and ``out`` of :func:`imdecode`.
+        kwargs: the same by name.
 
     Raises:
         MXNetError: the file cannot be read.
@@ -143,7 +148,12 @@ def scale_down(src_size: Size, size: Size) -> Size:
 
 
 def resize_short(src: NDArray | np.ndarray, size: int, interp: int = 2) -> Any:
-    """Resize an image so that its shorter side has ``size`` pixels."""
+    """Resize an image so that its shorter side has ``size`` pixels.
+
+    Args:
+        src: an image ``(height, width, channels)``.
+        interp: method of interpolation, as for :func:`imresize`.
+    """
     if len(src.shape) != 3:
         raise ShapeError(f"An image must be (height, width, channels), not {src.shape}.")
     h, w = src.shape[:2]
@@ -221,6 +231,10 @@ def random_crop(
 ) -> tuple[Any, tuple[int, int, int, int]]:
     """Crop a rectangle of ``size`` at a random position; from a smaller image, the largest one, enlarged.
 
+    Args:
+        src: an image ``(height, width, channels)``.
+        interp: method of interpolation, as for :func:`imresize`.
+
     Returns:
         The image and its position ``(x0, y0, width, height)``.
     """
@@ -235,6 +249,10 @@ def center_crop(
     src: NDArray | np.ndarray, size: Size, interp: int = 2
 ) -> tuple[Any, tuple[int, int, int, int]]:
     """Crop a rectangle of ``size`` at the centre; from a smaller image, the largest one, enlarged.
+
+    Args:
+        src: an image ``(height, width, channels)``.
+        interp: method of interpolation, as for :func:`imresize`.
 
     Returns:
         The image and its position ``(x0, y0, width, height)``.
@@ -350,17 +368,21 @@ def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: b
         TypeError: the dtype is not float32, or a single image has an array of angles.
     """
     if zoom_in and zoom_out:
-        raise AttributeValueError("`zoom_in` and `zoom_out` cannot be both True")
+        raise AttributeValueError("`zoom_in` and `zoom_out` cannot be both True; give one of them.")
     if src.dtype != np.float32:
-        raise AttributeTypeError("Only `float32` images are supported by this function")
+        raise AttributeTypeError(
+            f"Images to rotate must be float32, not {np.dtype(src.dtype).name}; cast them with "
+            f"astype('float32')."
+        )
     single = src.ndim == 3
     if single and not isinstance(rotation_degrees, Number):
         raise AttributeTypeError(
-            "When a single image is passed the rotation angle is required to be a scalar."
+            f"rotation_degrees must be one number for a single image, not {rotation_degrees!r:.60}."
         )
     if not single and src.ndim != 4:
         raise AttributeValueError(
-            f"Only 3D and 4D are supported by this function, not {src.ndim}D."
+            f"Images to rotate must be (channels, height, width) or (batch, channels, height, width), "
+            f"not {src.shape}."
         )
     h, w = src.shape[-2:]
     count = 1 if single else src.shape[0]
@@ -370,7 +392,7 @@ def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: b
         angles = [float(each) for each in np.ravel(_plain(rotation_degrees))]
     if len(angles) != count:
         raise AttributeValueError(
-            "The number of images must be equal to the number of rotation angles"
+            f"{len(angles)} rotation angles for {count} images; give one number, or one for each image."
         )
     grids = np.stack([_rotation_grid(h, w, each, zoom_in, zoom_out) for each in angles])
     batch = src.expand_dims(axis=0) if single else src
@@ -392,6 +414,11 @@ def random_rotate(
     """Rotate images by random angles from ``angle_limits`` (degrees), drawn from NumPy's generator.
 
     Arguments as :func:`imrotate`.
+
+    Args:
+        src: an image ``(channels, height, width)``, or a batch of them.
+        zoom_in: enlarge until no corner is empty.
+        zoom_out: shrink until the whole image is seen.
     """
     angles: Any
     if src.ndim == 3:

@@ -45,7 +45,8 @@ class Load:
             initializer = self.param[name]
             if arr.shape != initializer.shape:
                 raise CheckError(
-                    f"mx.init.Load: {name} has shape {arr.shape}, the loaded one {initializer.shape}."
+                    f"mx.init.Load: {name} has shape {arr.shape}, but the loaded array has "
+                    f"{initializer.shape}."
                 )
             arr._write_all(initializer)  # which may be of the other face
             if self.verbose:

@@ -103,10 +103,10 @@ class Initializer:
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
     def __call__(self, desc: str, arr: NDArray) -> None:
-        """Fill ``arr`` as the name asks for.
+        """Fill ``arr`` as the parameter's name requires.
 
         Raises:
-            ValueError: the name says nothing.
+            ValueError: no rule matches the name.
             TypeError: ``desc`` is not a string, or ``arr`` not an array.
         """
         if not isinstance(desc, InitDesc):

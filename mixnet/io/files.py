@@ -125,7 +125,7 @@ def read_csv(path: str, columns: int, dtype: np.dtype) -> np.ndarray:
         except (ValueError, OverflowError):
             pass
         raise FileFormatError(
-            f"{path}, line {number}: a sample has {columns} number(s) of {dtype.name}, this line "
+            f"{path}, line {number}: a sample has {columns} number(s) of {dtype.name}, but this line "
             f"is {line.strip()!r:.80}. The data size in CSV do not match size of shape."
         )
     return np.array(rows, dtype)
@@ -171,7 +171,7 @@ class _CSV(Rows):
         self._labels = read_csv(settings.label_csv, width, dtype).reshape(-1, *labels)
         if len(self._labels) < size:
             raise ShapeError(
-                f"CSVIter: {settings.data_csv} has {size} samples, {settings.label_csv} has "
+                f"CSVIter: {settings.data_csv} has {size} samples, but {settings.label_csv} has "
                 f"{len(self._labels)} labels."
             )
         self._labels = self._labels[begin:end]
@@ -302,7 +302,7 @@ class _LibSVM(Rows):
             count = len(self._label_lines.labels)
             if count < size:
                 raise ShapeError(
-                    f"LibSVMIter: {settings.data_libsvm} has {size} rows, {settings.label_libsvm} "
+                    f"LibSVMIter: {settings.data_libsvm} has {size} rows, but {settings.label_libsvm} "
                     f"has {count}."
                 )
         self._first, end = 0, size
@@ -413,7 +413,7 @@ class _MNIST(Rows):
         labels = read_idx(settings.label, 1)
         if len(images) != len(labels):
             raise ShapeError(
-                f"MNISTIter: {settings.image} has {len(images)} images, {settings.label} has "
+                f"MNISTIter: {settings.image} has {len(images)} images, but {settings.label} has "
                 f"{len(labels)} labels."
             )
         if settings.dtype not in ("float32", "None"):

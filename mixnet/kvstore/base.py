@@ -66,15 +66,27 @@ class KVStoreBase:
 
     @staticmethod
     def is_capable(capability: str) -> bool:
-        """Whether the store can do something: ``KVStoreBase.OPTIMIZER`` means holding an optimizer."""
+        """Whether the store can do something: ``KVStoreBase.OPTIMIZER`` means holding an optimizer.
+
+        Args:
+            capability: its name, in upper or lower case.
+        """
         raise _left_out(KVStoreBase, "is_capable")
 
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
-        """Write the optimizer's states to a file; with ``dump_optimizer``, the optimizer too."""
+        """Write the optimizer's states to a file; with ``dump_optimizer``, the optimizer too.
+
+        Args:
+            fname: path of the file.
+        """
         raise _left_out(type(self), "save_optimizer_states")
 
     def load_optimizer_states(self, fname: str) -> None:
-        """Read the optimizer's states from a file."""
+        """Read the optimizer's states from a file.
+
+        Args:
+            fname: path of the file.
+        """
         raise _left_out(type(self), "load_optimizer_states")
 
     @property
@@ -94,7 +106,11 @@ class KVStoreBase:
 
     @staticmethod
     def register(klass: Any) -> Any:
-        """Register a class with ``mx.kv.create`` under its name in lower case."""
+        """Register a class with ``mx.kv.create`` under its name in lower case.
+
+        Args:
+            klass: a subclass of ``KVStoreBase``.
+        """
         KVStoreBase.kv_registry[klass.__name__.lower()] = klass
         return klass
 
@@ -115,7 +131,9 @@ class WithoutOptimizer(KVStoreBase):
         """
         if capability.lower() == KVStoreBase.OPTIMIZER:
             return False
-        raise AttributeValueError(f"Unknown capability: {capability}")
+        raise AttributeValueError(
+            f"Unknown capability: {capability}; ask for KVStoreBase.OPTIMIZER."
+        )
 
     def set_optimizer(self, optimizer: Optimizer) -> None:
         """Not supported by this store.

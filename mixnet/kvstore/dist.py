@@ -100,7 +100,7 @@ class InJob(LocalStore):
         stored = self.stored.get(key)
         if stored is not None and stored.shape != shape:
             raise ShapeError(
-                f"push: the value of key {key} has shape {stored.shape}, the pushed array {shape}."
+                f"push: the value of key {key} has shape {stored.shape}, but the pushed array has {shape}."
             )
 
     def barrier(self) -> None:

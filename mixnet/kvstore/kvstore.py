@@ -219,7 +219,8 @@ class KVStore(KVStoreBase):
         count = sum(len(arrays) for arrays in outs.values())
         if len(row_ids) not in (1, count):
             raise CheckError(
-                f"the number of row_ids doesn't match the number of values: {len(row_ids)} for {count}"
+                f"row_sparse_pull: {len(row_ids)} row_ids for {count} arrays in out; give one for all, or "
+                f"one for each."
             )
         rows = [np.unique(each.asnumpy().astype(np.int64)) for each in row_ids]
         rows = rows * count if len(rows) == 1 else rows
@@ -270,14 +271,21 @@ class KVStore(KVStoreBase):
     set_updater = _set_updater
 
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
-        """Write the states of the optimizer to a file; with ``dump_optimizer``, the optimizer too."""
+        """Write the states of the optimizer to a file; with ``dump_optimizer``, the optimizer too.
+
+        Args:
+            fname: path of the file.
+        """
         if self._updater is None:
-            raise CheckError("Cannot save states: set_optimizer was not called")
+            raise CheckError("Cannot save states: set_optimizer was not called.")
         self.handle.settle()
         write_whole(fname, self._updater.get_states(dump_optimizer))
 
     def load_optimizer_states(self, fname: str) -> None:
         """Read the states of the optimizer from a file.
+
+        Args:
+            fname: path of the file.
 
         Raises:
             MissingFileError: there is no such file.
@@ -285,7 +293,7 @@ class KVStore(KVStoreBase):
                 store, which does not change then.
         """
         if self._updater is None:
-            raise CheckError("Cannot load states: set_optimizer was not called")
+            raise CheckError("Cannot load states: set_optimizer was not called.")
         self.handle.settle()
         with states_of(fname) as content:
             if getattr(type(self._updater), "set_states", None) is Updater.set_states:
@@ -340,20 +348,25 @@ def _pairs(key: Key | Sequence[Key], value: NDArray | Sequence[Any]) -> list[tup
     """
     if isinstance(key, (list, tuple)):
         if not (isinstance(value, (list, tuple)) and len(key) == len(value)):
-            raise CheckError(f"{len(key)} keys take a list of {len(key)} values")
+            raise CheckError(f"{len(key)} keys take a list of {len(key)} values.")
         pairs = [pair for one, each in zip(key, value, strict=True) for pair in _pairs(one, each)]
         if len({type(name) for name, _ in pairs}) > 1:
-            raise CheckError("inconsistent types of keys detected.")
+            raise CheckError(
+                f"inconsistent types of keys detected: {key!r:.80}; give strings only, or numbers only."
+            )
         return pairs
     if not (isinstance(key, (str, int, np.integer)) and not isinstance(key, bool)):
-        raise CheckError(f"unexpected type for keys: {type(key)}")
+        raise CheckError(
+            f"unexpected type for keys: {type(key).__name__}; give a string or a number."
+        )
     name: Key = key if isinstance(key, str) else int(key)
     if isinstance(value, NDArray):
         return [(name, value)]
     for each in value if isinstance(value, (list, tuple)) else [value]:
         if not isinstance(each, NDArray):
             raise NotAnArrayError(
-                f"values of a KVStore must be NDArrays, not {type(each).__name__}; make one with mx.nd.array"
+                f"Values of a KVStore must be NDArrays, not {type(each).__name__}. Make one with "
+                f"mx.nd.array(...)."
             )
     return [(name, each) for each in value]
 

@@ -55,8 +55,8 @@ class LocalStore:
         first = next(iter(self.stored), key)
         if type(first) is not type(key):
             raise MXNetError(
-                f"Mixed key types are not allowed: key {key!r} is a {type(key).__name__}, the keys "
-                f"before are of type {type(first).__name__}."
+                f"Mixed key types are not allowed: key {key!r} is a {type(key).__name__}, but earlier "
+                f"keys are of type {type(first).__name__}."
             )
         context = self.home(key, [value])
         if isinstance(value, RowSparseNDArray):
@@ -83,7 +83,7 @@ class LocalStore:
                 for out in arrays:
                     if out.shape != stored.shape:
                         raise ShapeError(
-                            f"pull: the value of key {key} has shape {stored.shape}, out has "
+                            f"pull: the value of key {key} has shape {stored.shape}, but out has "
                             f"{out.shape}."
                         )
             values = self.current([key for key, arrays in outs.items() if arrays], priority)
@@ -186,7 +186,7 @@ class LocalStore:
             first = next(iter(self.stored), key)
             if type(first) is not type(key):
                 raise MXNetError(
-                    f"Mixed key types are not allowed: key {key!r} is a {type(key).__name__}, the "
+                    f"Mixed key types are not allowed: key {key!r} is a {type(key).__name__}, but the "
                     f"keys of this store are of type {type(first).__name__}."
                 )
             raise MXNetError(f"key {key} doesn't exist. Did you init? Call init(key, value) first.")
@@ -260,7 +260,7 @@ class LocalStore:
             stored = self.stored[key]
             if stored.shape != value.shape:
                 raise ShapeError(
-                    f"push: the value of key {key} has shape {stored.shape}, the pushed array "
+                    f"push: the value of key {key} has shape {stored.shape}, but the pushed array has "
                     f"{value.shape}."
                 )
             if self.updater is None:

@@ -41,7 +41,7 @@ def _split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list
         if begin >= end:
             raise AttributeValueError(
                 f"Too many slices. Some splits are empty. {batch_size} samples are too few for "
-                f"{len(work_load_list)} contexts."
+                f"{len(work_load_list)} contexts; use larger batches or fewer contexts."
             )
         slices.append(slice(begin, end))
     return slices
@@ -73,7 +73,7 @@ def _load_general(data: Sequence[NDArray], targets: Sequence[Any]) -> None:
             continue
         if places[-1][0].stop != source.shape[0]:
             raise CheckError(
-                f"Batch size miss match. Expected {places[-1][0].stop}, got {source.shape[0]}"
+                f"Expected a batch of {places[-1][0].stop} samples, got {source.shape[0]}."
             )
         for part, target in places:
             whole = part.start == 0 and part.stop == source.shape[0]
@@ -246,7 +246,10 @@ class DataParallelExecutorManager:
         logger.info("Start training with %s", str(list(ctx)))
         loads = [1] * len(ctx) if work_load_list is None else work_load_list
         if not isinstance(loads, list) or len(loads) != len(ctx):
-            raise CheckError("Invalid settings for work load.")
+            raise CheckError(
+                f"work_load_list must be a list of {len(ctx)} numbers, one for each context, not "
+                f"{loads!r:.60}."
+            )
         self.slices = _split_input_slice(train_data.batch_size, loads)
         self.arg_names = arg_names
         self.param_names = param_names
@@ -269,7 +272,9 @@ class DataParallelExecutorManager:
             NotImplementedError: there are buckets.
         """
         if self.sym_gen is not None:
-            raise NotDefinedError("Monitoring is not implemented for bucketing")
+            raise NotDefinedError(
+                "install_monitor is not supported with sym_gen; use mx.mod.BucketingModule."
+            )
         for each in self.execgrp.train_execs:
             monitor.install(each)
 

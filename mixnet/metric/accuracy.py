@@ -75,7 +75,8 @@ class Accuracy(EvalMetric):
             sizes = sizes[0], sizes[1] // max(pred[self.axis], 1)
         if sizes[0] != sizes[1]:
             raise SizeError(
-                f"Shape of labels {sizes[0]} does not match shape of predictions {sizes[1]}"
+                f"Shape of labels {sizes[0]} does not match shape of predictions {sizes[1]}: labels have "
+                f"shape {label} and predictions {pred}, with classes on axis {self.axis}."
             )
 
 
@@ -132,11 +133,12 @@ class TopKAccuracy(EvalMetric):
         """
         for label, pred in pairs(labels, preds):
             if pred.ndim > 2:
-                raise CheckError("Predictions should be no more than 2 dims")
+                raise CheckError(
+                    f"Predictions should be no more than 2 dims, (samples, classes), not {pred.shape}."
+                )
             check_label_shapes(label, pred)
             if self.top_k > pred.shape[-1]:
                 raise AttributeValueError(
-                    f"TopKAccuracy: top_k={self.top_k} of {pred.shape[-1]} classes; kth is out of "
-                    f"bounds."
+                    f"TopKAccuracy: top_k={self.top_k} is out of bounds for {pred.shape[-1]} classes."
                 )
             self._add(measured(right_among, [label, pred], top_k=self.top_k), [pred])

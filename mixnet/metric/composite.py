@@ -43,6 +43,9 @@ class CompositeEvalMetric(EvalMetric):
     def get_metric(self, index: int) -> EvalMetric:
         """The metric at a place.
 
+        Args:
+            index: position of the metric.
+
         Raises:
             ValueError: there is none.
         """
@@ -54,7 +57,11 @@ class CompositeEvalMetric(EvalMetric):
             ) from None
 
     def update_dict(self, labels: Mapping[str, Any], preds: Mapping[str, Any]) -> None:
-        """Add a batch whose labels and outputs have names."""
+        """Add a batch whose labels and outputs have names.
+
+        Args:
+            preds: outputs by name.
+        """
         if self.label_names is not None:
             labels = {name: each for name, each in labels.items() if name in self.label_names}
         if self.output_names is not None:

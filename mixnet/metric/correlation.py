@@ -97,7 +97,12 @@ class PearsonCorrelation(EvalMetric):
         return _spread(new_values, (count, mean, squares), np)
 
     def update_cov(self, label: ArrayLike, pred: ArrayLike) -> None:
-        """Add the products of differences from the means of labels and predictions."""
+        """Add the products of differences from the means of labels and predictions.
+
+        Args:
+            label: numbers, of any shape.
+            pred: as many numbers.
+        """
         state = self._on_host()
         state[6] += np.sum((label - state[1]) * (pred - state[4]))
         self._state = state

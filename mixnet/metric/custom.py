@@ -72,7 +72,10 @@ class CustomMetric(EvalMetric):
         Raises:
             NotImplementedError: always.
         """
-        raise NotDefinedError("CustomMetric cannot be serialized")
+        raise NotDefinedError(
+            "CustomMetric cannot be serialized, because its function cannot. Derive a metric from "
+            "EvalMetric."
+        )
 
 
 def _on_host(array: ArrayLike) -> Any:

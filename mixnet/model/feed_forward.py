@@ -314,21 +314,31 @@ class FeedForward(BASE_ESTIMATOR):
         if isinstance(X, (np.ndarray, NDArray)):
             if y is None:
                 if is_train:
-                    raise AttributeValueError("y must be specified when X is numpy.ndarray")
+                    raise AttributeValueError(
+                        "y must be specified when X is numpy.ndarray: give the labels."
+                    )
                 y = np.zeros(X.shape[0])
             if not isinstance(y, (np.ndarray, NDArray)):
-                raise AttributeTypeError("y must be ndarray when X is numpy.ndarray")
+                raise AttributeTypeError(
+                    f"y must be ndarray when X is numpy.ndarray, not {type(y).__name__}."
+                )
             if X.shape[0] != y.shape[0]:
-                raise AttributeValueError("The numbers of data points and labels not equal")
+                raise AttributeValueError(
+                    f"The numbers of data points and labels not equal: {X.shape[0]} and {y.shape[0]}."
+                )
             if y.ndim == 2 and y.shape[1] == 1:
                 y = y.reshape((-1,))
             if y.ndim != 1:
-                raise AttributeValueError("Label must be 1D or 2D (with 2nd dimension being 1)")
+                raise AttributeValueError(
+                    f"Label must be 1D or 2D (with 2nd dimension being 1), not of shape {y.shape}."
+                )
             size = min(X.shape[0], self.numpy_batch_size)
             last = "roll_over" if is_train else "pad"
             return io.NDArrayIter(X, y, size, shuffle=is_train, last_batch_handle=last)
         if not isinstance(X, io.DataIter):
-            raise AttributeTypeError("X must be DataIter, NDArray or numpy.ndarray")
+            raise AttributeTypeError(
+                f"X must be DataIter, NDArray or numpy.ndarray, not {type(X).__name__}."
+            )
         return X
 
     def _init_eval_iter(self, eval_data: DataIter | tuple[ArrayLike, ArrayLike] | None) -> Any:
@@ -336,7 +346,9 @@ class FeedForward(BASE_ESTIMATOR):
             return None
         if isinstance(eval_data, (tuple, list)) and len(eval_data) == 2:
             if eval_data[0] is None:
-                raise AttributeValueError("Eval data is NONE")
+                raise AttributeValueError(
+                    "Eval data is NONE: give (data, labels), an iterator, or no eval_data."
+                )
             if eval_data[1] is None and isinstance(eval_data[0], io.DataIter):
                 return eval_data[0]
             data, label = (np.array(d) if isinstance(d, list) else d for d in eval_data)
@@ -344,7 +356,7 @@ class FeedForward(BASE_ESTIMATOR):
         if not isinstance(eval_data, io.DataIter):
             raise AttributeTypeError(
                 "Eval data must be DataIter, or NDArray/numpy.ndarray/list pair (i.e. tuple/list "
-                "of length 2)"
+                f"of length 2), not {type(eval_data).__name__}."
             )
         return eval_data
 
@@ -356,7 +368,7 @@ class FeedForward(BASE_ESTIMATOR):
         if self._pred_exec is not None:
             arg_shapes, _, _ = self.symbol.infer_shape(**shapes)
             if arg_shapes is None:
-                raise CheckError(f"Incomplete input shapes {shapes}")
+                raise CheckError(f"The shapes of all arguments cannot be inferred from {shapes}.")
             if arg_shapes == [each.shape for each in self._pred_exec.arg_arrays]:
                 return
         if self.arg_params is None:
@@ -486,7 +498,7 @@ class FeedForward(BASE_ESTIMATOR):
             epoch_end_callback: function or list, called after an epoch with its number, the symbol,
                 parameters and states.
             batch_end_callback: function or list, called with a ``BatchEndParam`` after a batch.
-            kvstore: how several devices come together: a store, its name, or None.
+            kvstore: sums the gradients of several devices: a store, its name, or None.
             logger: where messages go.
             work_load_list: share of the batch of each device, relative to each other.
             monitor: a ``Monitor`` to look at the batches with.

@@ -43,7 +43,9 @@ def _create_kvstore(
                 sizes = [int(np.prod(each.shape)) for each in arg_params.values()]
                 updates = updates and max(sizes, default=0) <= _MOST_ELEMENTS
     elif kvstore is not None:
-        raise AttributeTypeError("kvstore must be KVStore, str or None")
+        raise AttributeTypeError(
+            f"kvstore must be KVStore, str or None, not {type(kvstore).__name__}."
+        )
     if store is None:
         return None, False
     return store, updates and store.is_capable(KVStoreBase.OPTIMIZER)

@@ -211,8 +211,8 @@ class BaseModule:
         count = len(predictions[0])
         if not all(len(outputs) == count for outputs in predictions):
             raise CheckError(
-                "Cannot merge batches, as num of outputs is not the same in mini-batches. Maybe "
-                "bucketing is used?"
+                "predict: batches have different numbers of outputs and cannot be merged. Pass "
+                "merge_batches=False."
             )
         merged = [ndarray.concatenate(list(parts)) for parts in zip(*predictions, strict=True)]
         return merged[0] if count == 1 and not always_output_list else merged
@@ -482,7 +482,9 @@ class BaseModule:
         """
         arg_params, aux_params, others = split_parameters(load_arrays(fname), fname)
         if others:
-            raise FileFormatError(f"Invalid param file {fname}")
+            raise FileFormatError(
+                f"Invalid param file {fname}: {others[0]!r} does not begin with 'arg:' or 'aux:'."
+            )
         self.set_params(arg_params, aux_params)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:

@@ -146,9 +146,13 @@ class BucketingModule(BaseModule):
             FileNotFoundError: a file is missing.
         """
         if sym_gen is None:
-            raise CheckError("sym_gen is required for loading BucketingModule")
+            raise CheckError(
+                "BucketingModule.load needs sym_gen, a function from a bucket's key to its symbol."
+            )
         if default_bucket_key is None:
-            raise CheckError("default_bucket_key is required for loading BucketingModule")
+            raise CheckError(
+                "BucketingModule.load needs default_bucket_key, the key of the largest bucket."
+            )
         keys = [int(key) for key in nd.load(f"{prefix}.buckets")[0].asnumpy()]
         arg_params, aux_params = load_params(prefix, epoch)
         symbols = dict.fromkeys(keys)
@@ -176,14 +180,14 @@ class BucketingModule(BaseModule):
             kwargs: other arguments of :class:`BucketingModule`.
         """
         for parameters, name in (
-            (sym_dict, "sym_dict needs"),
-            (arg_params, "arg_params need"),
-            (aux_params, "aux_params need"),
-            (sym_gen, "sym_gen needs"),
-            (default_bucket_key, "default_bucket_key needs"),
+            (sym_dict, "sym_dict"),
+            (arg_params, "arg_params"),
+            (aux_params, "aux_params"),
+            (sym_gen, "sym_gen"),
+            (default_bucket_key, "default_bucket_key"),
         ):
             if parameters is None:
-                raise CheckError(f"{name} to be provided for BucketingModule.load_dict")
+                raise CheckError(f"BucketingModule.load_dict needs {name}.")
         loaded = BucketingModule(sym_gen, default_bucket_key, **kwargs)
         for key, symbol in sym_dict.items():
             generated, data_names, label_names = loaded._call_sym_gen(key)
@@ -352,7 +356,9 @@ class BucketingModule(BaseModule):
             self.logger.warning("Already bound, ignoring bind()")
             return
         if shared_module is not None:
-            raise CheckError("shared_module for BucketingModule is not supported")
+            raise CheckError(
+                "shared_module for BucketingModule is not supported; its buckets share parameters already."
+            )
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
         self._grad_req = grad_req

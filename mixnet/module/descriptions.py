@@ -132,7 +132,7 @@ def descriptions_of(
     count = len(batches)
     for batch in batches[1:]:
         if [each.shape for each in batch.data or ()] != [each.shape for each in arrays]:
-            raise CheckError("All data batches in a list need to have the same shape")
+            raise CheckError("All data batches in a list need to have the same shape.")
 
     def whole(array: NDArray) -> tuple[int, ...]:
         return (array.shape[0] * count, *array.shape[1:])

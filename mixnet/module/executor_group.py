@@ -162,10 +162,15 @@ class DataParallelExecutorGroup:
             return dict.fromkeys(self.arg_names, "null")
         if isinstance(grad_req, (list, tuple)):
             if len(grad_req) != len(self.arg_names):
-                raise CheckError("grad_req needs one entry for every argument")
+                raise CheckError(
+                    f"grad_req has {len(grad_req)} entries for the {len(self.arg_names)} arguments "
+                    f"{', '.join(self.arg_names)}; give one for each, in this order."
+                )
             return dict(zip(self.arg_names, grad_req, strict=True))
         if not isinstance(grad_req, (str, Mapping)):
-            raise AttributeValueError("grad_req must be one of str, list, tuple, or dict.")
+            raise AttributeValueError(
+                f"grad_req must be one of str, list, tuple, or dict, not {type(grad_req).__name__}."
+            )
         usual = grad_req if isinstance(grad_req, str) else "write"
         requests = {}
         for name in self.arg_names:
@@ -226,10 +231,9 @@ class DataParallelExecutorGroup:
                 self._bind_ith_exec(i, data_shapes, label_shapes, shared_group, reshape)
                 for i in range(len(self.contexts))
             ]
-            for mon in self._monitors:
-                for each in self._by_shapes[key]:
-                    mon.install(each)
-        self.execs = self._by_shapes[key]
+        before, self.execs = self.execs, self._by_shapes[key]
+        for mon in self._monitors:
+            _watch_instead(mon, before, self.execs)
         self.data_shapes = data_shapes
         self.label_shapes = label_shapes
         self.data_names = [_name(each) for each in data_shapes]
@@ -333,7 +337,10 @@ class DataParallelExecutorGroup:
                     if name in own:
                         array.copyto(own[name])
                     elif not allow_extra:
-                        raise AttributeValueError(f'Find name "{name}" that is not in the {kind}')
+                        raise AttributeValueError(
+                            f'Find name "{name}" that is not in the {kind}. Pass allow_extra=True to '
+                            f"leave it out."
+                        )
 
     def get_params(
         self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]
@@ -359,7 +366,7 @@ class DataParallelExecutorGroup:
             AssertionError: ``merge_multi_context``.
         """
         if merge_multi_context:
-            raise CheckError("merge_multi_context=True is not supported for get_states yet.")
+            raise CheckError("get_states: merge_multi_context=True is not supported; pass False.")
         return self.state_arrays
 
     def set_states(self, states: Sequence[Any] | None = None, value: float | None = None) -> None:
@@ -370,13 +377,13 @@ class DataParallelExecutorGroup:
         """
         if states is not None:
             if value is not None:
-                raise CheckError("Only one of states & value can be specified.")
+                raise CheckError("set_states: states and value exclude each other; give one.")
             for sources, parts in zip(states, self.state_arrays, strict=False):
                 for source, target in zip(sources, parts, strict=False):
                     source.copyto(target)
         else:
             if value is None:
-                raise CheckError("At least one of states & value must be specified.")
+                raise CheckError("set_states: give states or value.")
             for parts in self.state_arrays:
                 for target in parts:
                     target[:] = value
@@ -404,7 +411,7 @@ class DataParallelExecutorGroup:
             AssertionError: it was not bound for training.
         """
         if not self.for_training:
-            raise CheckError("re-bind with for_training=True to run backward")
+            raise CheckError("re-bind with for_training=True to run backward.")
         gradients = [] if out_grads is None else out_grads
         gradients = [gradients] if isinstance(gradients, NDArray) else gradients
         for executor, part, context in zip(self.execs, self.slices, self.contexts, strict=True):
@@ -475,6 +482,18 @@ class DataParallelExecutorGroup:
             mon.install(each)
 
 
+def _watch_instead(mon: Any, before: Sequence[Any], execs: Sequence[Any]) -> None:
+    """Let a monitor look at ``execs``, not ``before``: it lists each argument once, with its content now."""
+    ids = {id(each) for each in before}
+    watched = list(getattr(mon, "exes", ()))
+    position = next((i for i, each in enumerate(watched) if id(each) in ids), len(watched))
+    others = [each for each in watched if id(each) not in ids]
+    mon.exes = others[:position]
+    for each in execs:
+        mon.install(each)
+    mon.exes += others[position:]
+
+
 def _name(described: Any) -> str:
     name: str = described[0]
     return name
@@ -501,11 +520,14 @@ def _groups_of_devices(group2ctxs: object, count: int) -> list[dict[str, Any]]:
         return [{} for _ in range(count)]
     if isinstance(group2ctxs, list):
         if len(group2ctxs) != count:
-            raise CheckError(f"Group2Ctxs should be of the same length as contexts ({count}).")
+            raise CheckError(
+                f"group2ctxs has {len(group2ctxs)} dicts for {count} contexts; give one for each."
+            )
         return [dict(each or {}) for each in group2ctxs]
     if not isinstance(group2ctxs, Mapping):
         raise CheckError(
-            "group2ctxs should be either a dict of str to context, or a list of such dicts."
+            f"group2ctxs must be a dict from names to contexts, or a list of such dicts, not "
+            f"{type(group2ctxs).__name__}."
         )
     groups: list[dict[str, Any]] = [{} for _ in range(count)]
     for group, devices in group2ctxs.items():

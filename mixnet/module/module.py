@@ -578,7 +578,10 @@ class Module(BaseModule):
             return
         rows = sparse_row_id_fn(data_batch)
         if not isinstance(rows, dict):
-            raise CheckError("Expected dict output from sparse_row_id_fn")
+            raise CheckError(
+                f"sparse_row_id_fn must return a dict from parameters to row numbers, not "
+                f"{type(rows).__name__}."
+            )
         group = self._exec_group
         for name, numbers in rows.items():
             i = group.param_names.index(name)

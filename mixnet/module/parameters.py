@@ -55,7 +55,7 @@ def copy_checked(name: str, source: NDArray, array: NDArray) -> None:
     """
     if isinstance(source, NDArray) and source.shape != array.shape:
         raise ShapeError(
-            f"{name}: the given parameter has shape {source.shape}, the module's {array.shape}."
+            f"{name}: the given parameter has shape {source.shape}, but the module's has {array.shape}."
         )
     source.copyto(array)
 

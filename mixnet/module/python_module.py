@@ -99,7 +99,9 @@ class PythonModule(BaseModule):
         if self._label_shapes is None:
             return
         if pre_sliced:
-            raise MXNetError("PythonModule does not support presliced labels")
+            raise MXNetError(
+                "PythonModule does not support pre_sliced=True; give the labels of the whole batch."
+            )
         eval_metric.update(labels, self.get_outputs())
 
     def bind(
@@ -121,7 +123,9 @@ class PythonModule(BaseModule):
             self.logger.warning("Already bound, ignoring bind()")
             return
         if grad_req != "write":
-            raise CheckError("Python module only support write gradient")
+            raise CheckError(
+                f"Python module only support write gradient, not grad_req={grad_req!r:.60}."
+            )
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
         assert len(data_shapes) == len(self._data_names)
@@ -195,7 +199,9 @@ class PythonLossModule(PythonModule):
     def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute the gradient of the scores."""
         if out_grads is not None:
-            raise CheckError("For a loss module, out_grads should be None")
+            raise CheckError(
+                "For a loss module, out_grads should be None: it computes the first gradient itself."
+            )
         assert self.for_training
         self._backward_impl()
 

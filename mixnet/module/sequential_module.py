@@ -57,7 +57,9 @@ class SequentialModule(BaseModule):
         """
         for key in kwargs:
             if key not in self._meta_keys:
-                raise CheckError(f'Unknown meta "{key}", a typo?')
+                raise CheckError(
+                    f'Unknown meta "{key}", a typo? Use one of {", ".join(sorted(self._meta_keys))}.'
+                )
         self._modules.append(module)
         self._metas.append(kwargs)
         # What was made ready before was so without this module.
@@ -170,9 +172,9 @@ class SequentialModule(BaseModule):
             return
         assert for_training or not inputs_need_grad
         if shared_module is not None:
-            raise CheckError("Shared module is not supported")
+            raise CheckError("SequentialModule does not support shared_module; leave it out.")
         if not self._modules:
-            raise CheckError("Attempting to bind an empty SequentialModule")
+            raise CheckError("Attempting to bind an empty SequentialModule; add modules first.")
         self.binded = True
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad

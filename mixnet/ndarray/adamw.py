@@ -41,12 +41,20 @@ def adamw_functions(
         """One step of Adam with decoupled weight decay; ``eta`` scales both.
 
         Args:
+            grad: the gradient, of the shape of ``weight``.
             mean: state, written.
             var: state, written.
             rescale_grad: the loss scale, a number or an array or symbol of one; where it is 0 or not finite,
                 weight and states stay as they are.
+            lr: learning rate.
+            beta1: decay of ``mean``.
+            beta2: decay of ``var``.
+            epsilon: added to the root of ``var``, against division by 0.
             wd: decay.
-            clip_gradient: greatest size of a gradient's element, none if below 0.
+            clip_gradient: largest absolute value of a gradient's elements; no limit if negative.
+            out: an array for the new weight, usually ``weight``.
+            name: of the node, for symbols.
+            kwargs: further attributes of the operator.
         """
         attributes = {
             "lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd,
@@ -73,7 +81,24 @@ def adamw_functions(
         name: str | None = None,
         **kwargs: object,
     ) -> Any:
-        """``adamw_update`` of a half-precision weight with its float32 copy ``weight32``, written."""
+        """``adamw_update`` of a half-precision weight with its float32 copy ``weight32``, written.
+
+        Args:
+            grad: the gradient, of the dtype of ``weight``.
+            mean: state in float32, written.
+            var: state in float32, written.
+            rescale_grad: as for ``adamw_update``.
+            lr: learning rate.
+            eta: multiplies the step and the decay.
+            beta1: decay of ``mean``.
+            beta2: decay of ``var``.
+            epsilon: added to the root of ``var``, against division by 0.
+            wd: decay.
+            clip_gradient: largest absolute value of a gradient's elements; no limit if negative.
+            out: an array for the new weight, usually ``weight``.
+            name: of the node, for symbols.
+            kwargs: further attributes of the operator.
+        """
         attributes = {
             "lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd,
             "clip_gradient": clip_gradient, **kwargs,

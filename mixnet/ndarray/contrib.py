@@ -303,19 +303,31 @@ def cond(pred: object, then_func: Callable[[], Any], else_func: Callable[[], Any
 
 
 def isnan(data: NDArray) -> NDArray:
-    """1 where not a number, else 0."""
+    """1 where not a number, else 0.
+
+    Args:
+        data: an array of any shape; the result has its shape and dtype.
+    """
     flags: NDArray = data != data
     return flags
 
 
 def isinf(data: NDArray) -> NDArray:
-    """1 where infinite, else 0."""
+    """1 where infinite, else 0.
+
+    Args:
+        data: an array of any shape; the result has its shape and dtype.
+    """
     flags: NDArray = data.abs() == math.inf
     return flags
 
 
 def isfinite(data: NDArray) -> NDArray:
-    """1 where neither infinite nor NaN, else 0."""
+    """1 where neither infinite nor NaN, else 0.
+
+    Args:
+        data: an array of any shape; the result has its shape and dtype.
+    """
     return data.abs() < math.inf
 
 

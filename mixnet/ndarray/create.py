@@ -89,7 +89,12 @@ def zeros(
     stype: str | None = None,
     **kwargs: object,
 ) -> NDArray:
-    """An array of zeros of ``shape`` and ``dtype`` (float32 by default), dense or of ``stype``."""
+    """An array of zeros of ``shape`` and ``dtype`` (float32 by default), dense or of ``stype``.
+
+    Args:
+        ctx: device of the array; the current context by default.
+        kwargs: ``out``, an array to write to; ``name`` and attributes of symbols are ignored.
+    """
     if stype not in (None, "default"):
         return zeros(shape, ctx, dtype).tostype(stype)
     return _filled("_zeros", shape, ctx, dtype, **kwargs)
@@ -98,7 +103,12 @@ def zeros(
 def ones(
     shape: Shape, ctx: Context | None = None, dtype: DTypeLike = None, **kwargs: object
 ) -> NDArray:
-    """An array of ones of ``shape`` and ``dtype`` (float32 by default)."""
+    """An array of ones of ``shape`` and ``dtype`` (float32 by default).
+
+    Args:
+        ctx: device of the array; the current context by default.
+        kwargs: ``out``, an array to write to; ``name`` and attributes of symbols are ignored.
+    """
     return _filled("_ones", shape, ctx, dtype, **kwargs)
 
 
@@ -110,6 +120,11 @@ def full(
     out: NDArray | Sequence[NDArray] | None = None,
 ) -> NDArray:
     """An array of ``shape`` filled with ``val``.
+
+    Args:
+        ctx: device of the array; the current context by default.
+        dtype: of the array.
+        out: an array to write to, in place of a new one.
 
     Raises:
         TypeError: ``val`` is not a number.
@@ -124,7 +139,14 @@ def full(
 def empty(
     shape: Shape, ctx: Context | None = None, dtype: DTypeLike = None, stype: str | None = None
 ) -> NDArray:
-    """An array to be filled later; until then it holds zeros."""
+    """An array to be filled later; until then it holds zeros.
+
+    Args:
+        shape: a number or a tuple of numbers.
+        ctx: device of the array; the current context by default.
+        dtype: float32 by default.
+        stype: ``'row_sparse'`` or ``'csr'`` for a sparse array; dense by default.
+    """
     return zeros(shape, ctx, dtype, stype)
 
 
@@ -137,7 +159,14 @@ def arange(
     ctx: Context | None = None,
     dtype: DTypeLike = np.float32,
 ) -> NDArray:
-    """Numbers from ``start`` (0 if only one bound is given) up to ``stop``, ``repeat`` times each."""
+    """Numbers from ``start`` (0 if only one bound is given) up to ``stop``, ``repeat`` times each.
+
+    Args:
+        step: difference between two numbers; negative to count down.
+        infer_range: has no effect.
+        ctx: device of the array; the current context by default.
+        dtype: of the array.
+    """
     attributes = {"start": start, "stop": stop, "step": step, "repeat": repeat}
     if stop is None:
         attributes |= {"start": 0.0, "stop": start}
@@ -152,7 +181,13 @@ def linspace(
     ctx: Context | None = None,
     dtype: DTypeLike = np.float32,
 ) -> NDArray:
-    """``num`` evenly spaced numbers from ``start`` to ``stop``."""
+    """``num`` evenly spaced numbers from ``start`` to ``stop``.
+
+    Args:
+        endpoint: whether ``stop`` is the last number.
+        ctx: device of the array; the current context by default.
+        dtype: of the array.
+    """
     attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
     return invoke(find("_linspace"), (), {**attributes, "dtype": dtype_name(dtype), "ctx": ctx})
 
@@ -165,7 +200,13 @@ def eye(
     dtype: DTypeLike = None,
     **kwargs: Any,
 ) -> NDArray:
-    """A matrix with ones on diagonal ``k``; ``M`` columns, ``N`` if 0."""
+    """A matrix with ones on diagonal ``k``; ``M`` columns, ``N`` if 0.
+
+    Args:
+        ctx: device of the array; the current context by default.
+        dtype: float32 by default.
+        kwargs: ``out``, an array to write to.
+    """
     return invoke(
         find("_eye"),
         (),
@@ -178,6 +219,10 @@ def from_numpy(
     ndarray: np.ndarray, zero_copy: bool = True, array_cls: type[NDArray] = NDArray
 ) -> NDArray:
     """An array with the content and dtype of a NumPy array; always a copy, so both can be changed.
+
+    Args:
+        ndarray: a NumPy array.
+        array_cls: class of the result, ``mx.nd.NDArray`` or ``mx.np.ndarray``.
 
     Raises:
         ValueError: ``zero_copy`` of an array that is not C contiguous, as in MXNet.
@@ -206,6 +251,9 @@ def _new_empty_handle() -> Any:
 def from_dlpack(dlpack: object) -> NDArray:
     """An array that shares the buffer of another library's array (``__dlpack__``), or of a capsule.
 
+    Args:
+        dlpack: an array with ``__dlpack__``, or a capsule of ``to_dlpack_for_read``.
+
     Raises:
         TypeError: it is neither.
         ValueError: a capsule that was used up.
@@ -223,14 +271,24 @@ def from_dlpack(dlpack: object) -> NDArray:
 
 
 def to_dlpack_for_read(data: NDArray) -> Any:
-    """A DLPack capsule of the array's buffer, for reading."""
+    """A DLPack capsule of the array's buffer, for reading.
+
+    Args:
+        data: a dense array; waits until it is computed.
+    """
     return data.__dlpack__()
 
 
 def moveaxis(
     tensor: NDArray, source: int | Sequence[int], destination: int | Sequence[int]
 ) -> NDArray:
-    """The array with axes moved, like ``numpy.moveaxis``."""
+    """The array with axes moved, like ``numpy.moveaxis``.
+
+    Args:
+        tensor: an array.
+        source: axes to move, a number or several.
+        destination: their new positions, as many as in ``source``.
+    """
     # NumPy moves the axes of a probe whose extents are all different.
     probe = np.broadcast_to(np.bool_(True), tuple(range(1, tensor.ndim + 1)))
     try:
@@ -245,6 +303,9 @@ def moveaxis(
 
 def concatenate(arrays: list[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
     """The arrays joined along ``axis``.
+
+    Args:
+        always_copy: has no effect: the result is always a new array.
 
     Raises:
         CheckError: it is not a list of arrays with equal numbers of axes.
@@ -267,7 +328,11 @@ def waitall() -> None:
 
 
 def to_dlpack_for_write(data: NDArray) -> Any:
-    """A DLPack capsule of the array's buffer; the array does not see writes to it."""
+    """A DLPack capsule of the array's buffer; the array does not see writes to it.
+
+    Args:
+        data: a dense array; waits until it is computed.
+    """
     return data.__dlpack__()
 
 
@@ -282,7 +347,7 @@ def histogram(a: NDArray, bins: Any = 10, range: Any = None) -> Any:
     Args:
         a: any shape.
         bins: their number, or an array of edges.
-        range: least and greatest edge; those of the elements by default, and then NumPy counts, and both
+        range: smallest and largest edge; those of the elements by default, and then NumPy counts, and both
             results are float32.
     """
     if isinstance(bins, NDArray):

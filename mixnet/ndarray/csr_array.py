@@ -53,7 +53,7 @@ class CSRNDArray(BaseSparseNDArray):
     def _from_dense(cls, dense: NDArray) -> CSRNDArray:
         if dense.ndim != 2:
             raise ShapeError(
-                f"A csr array is a matrix: it needs two axes, shape {dense.shape} has {dense.ndim}."
+                f"A csr array is a matrix: it needs two axes, but shape {dense.shape} has {dense.ndim}."
             )
         rows, columns = np.nonzero(dense.asnumpy())
         context = dense.context
@@ -65,7 +65,7 @@ class CSRNDArray(BaseSparseNDArray):
     def _zeros(cls, shape: tuple[int, ...], context: Context, dtype: np.dtype) -> CSRNDArray:
         if len(shape) != 2:
             raise ShapeError(
-                f"A csr array is a matrix: it needs two axes, shape {shape} has {len(shape)}."
+                f"A csr array is a matrix: it needs two axes, but shape {shape} has {len(shape)}."
             )
         data = NDArray._wrap(from_host(np.zeros((0,), dtype), context))
         return cls._of(data, np.zeros(shape[0] + 1), np.zeros(0), shape)

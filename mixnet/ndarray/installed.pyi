@@ -105,7 +105,7 @@ class Installed:
     def cosh(self, *args: Any, **kwargs: Any) -> NDArray:
         """Hyperbolic cosine. Element by element."""
     def crop(self, *args: Any, **kwargs: Any) -> NDArray:
-        """``data[begin[0]:end[0]:step[0], ...]``; None stands for an end of the axis."""
+        """``data[begin[0]:end[0]:step[0], ...]``; None is the beginning or the end of the axis."""
     @property
     def ctx(self) -> Context: ...
     def degrees(self, *args: Any, **kwargs: Any) -> NDArray:
@@ -215,7 +215,7 @@ class Installed:
     def size_array(self, *args: Any, **kwargs: Any) -> NDArray:
         """The number of elements of the array, int64 ``(1,)``."""
     def slice(self, *args: Any, **kwargs: Any) -> NDArray:
-        """``data[begin[0]:end[0]:step[0], ...]``; None stands for an end of the axis."""
+        """``data[begin[0]:end[0]:step[0], ...]``; None is the beginning or the end of the axis."""
     def slice_assign(self, *args: Any, **kwargs: Any) -> NDArray:
         """Write ``rhs`` to the block between ``begin`` and ``end``; returns the array."""
     def slice_assign_scalar(self, *args: Any, **kwargs: Any) -> NDArray:
@@ -231,7 +231,7 @@ class Installed:
     def softsign(self, *args: Any, **kwargs: Any) -> NDArray:
         """x / (1 + |x|). Element by element."""
     def sort(self, *args: Any, **kwargs: Any) -> NDArray:
-        """The elements in order along ``axis``, of the flattened array if that is None; NaN come last."""
+        """The elements in order along ``axis``, of the flattened array if that is None; NaN comes last."""
     def space_to_depth(self, *args: Any, **kwargs: Any) -> NDArray:
         """Blocks of the spatial axes moved into the channels; the opposite of ``depth_to_space``."""
     def split(self, *args: Any, **kwargs: Any) -> Any:

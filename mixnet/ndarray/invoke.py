@@ -153,7 +153,9 @@ def run_and_write(
     if len(outputs) > 1:
         outputs = outputs[: op.num_visible(statics, len(arrays))]
     if len(targets) != len(outputs):
-        raise ShapeError(f"{op.name}: out has {len(targets)} array(s), outputs are {len(outputs)}.")
+        raise ShapeError(
+            f"{op.name}: out has {len(targets)} array(s), but the operator has {len(outputs)} output(s)."
+        )
     for target, value in zip(targets, outputs, strict=True):
         if target._spec is not value.spec:
             value = fitted_target(op, target, value)
@@ -179,7 +181,7 @@ def fitted_target(op: Op, target: NDArray, value: Value) -> Value:
     """
     if target.shape != value.spec.shape:
         raise ShapeError(
-            f"{op.name}: out has shape {target.shape}, the output is {value.spec.shape}."
+            f"{op.name}: out has shape {target.shape}, but the output is {value.spec.shape}."
         )
     if target.dtype != value.spec.dtype:
         raise DTypeError(

@@ -36,6 +36,10 @@ def reshape(self: NDArray, *shape: object, **kwargs: object) -> NDArray:
 
     MXNet's codes -2, -3 and -4 and ``reverse`` are those of the operator ``Reshape``.
 
+    Args:
+        kwargs: ``shape``, instead of arguments by position; ``reverse``, to read the codes from the
+            last axis on.
+
     Raises:
         SizeError: the number of elements differs.
         CheckError: there is no shape.
@@ -64,7 +68,11 @@ def reshape(self: NDArray, *shape: object, **kwargs: object) -> NDArray:
 
 
 def transposed(self: NDArray, *axes: Any, **kwargs: Any) -> NDArray:
-    """The array with axes in another order, reversed by default."""
+    """The array with axes in another order, reversed by default.
+
+    Args:
+        kwargs: ``axes``, instead of arguments by position.
+    """
     if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
         axes = tuple(axes[0] or ())
     return invoke(find("transpose"), (self,), {"axes": tuple(kwargs.get("axes") or axes)})
@@ -131,7 +139,12 @@ def expand_dims(self: NDArray, axis: int, inplace: bool = False) -> NDArray:
 
 
 def diag(self: NDArray, k: int = 0, **kwargs: object) -> NDArray:
-    """A diagonal of a matrix, or the matrix with this diagonal."""
+    """A diagonal of a matrix, or the matrix with this diagonal.
+
+    Args:
+        k: number of the diagonal: 0 is the main one, positive ones are above it.
+        kwargs: ``axis1`` and ``axis2``, the axes of the matrix.
+    """
     return invoke(find("diag"), (self,), {"k": k, **kwargs})
 
 
@@ -142,7 +155,11 @@ def slice_assign(
     end: Sequence[int | None],
     step: Sequence[int | None],
 ) -> NDArray:
-    """Write ``rhs`` to the block between ``begin`` and ``end``; returns the array."""
+    """Write ``rhs`` to the block between ``begin`` and ``end``; returns the array.
+
+    Args:
+        step: a step for each axis, None for 1.
+    """
     self[
         tuple(slice(*each) for each in zip(begin, end, step or (1,) * len(begin), strict=True))
     ] = rhs
@@ -156,7 +173,12 @@ def slice_assign_scalar(
     end: Sequence[int | None],
     step: Sequence[int | None],
 ) -> NDArray:
-    """Write a number to the block between ``begin`` and ``end``; returns the array."""
+    """Write a number to the block between ``begin`` and ``end``; returns the array.
+
+    Args:
+        value: a number.
+        step: a step for each axis, None for 1.
+    """
     return slice_assign(self, value, begin, end, step)
 
 
@@ -164,6 +186,11 @@ def split_v2(
     ary: Any, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
 ) -> Results:
     """Cut along ``axis`` into equal parts, or before each of several indices.
+
+    Args:
+        ary: an array or a symbol.
+        indices_or_sections: a number of equal parts, or a tuple of indices at which to cut.
+        squeeze_axis: drop ``axis``, which has extent 1 in each part.
 
     Raises:
         ValueError: neither a number nor a tuple of indices, or the parts are not equal.
@@ -193,7 +220,12 @@ def _check_parts(array: object, sections: int, axis: int) -> None:
 
 
 def _split_v2(self: NDArray, *args: Any, **kwargs: Any) -> Results:
-    """Cut along ``axis`` into equal parts, or before each of several indices."""
+    """Cut along ``axis`` into equal parts, or before each of several indices.
+
+    Args:
+        args: ``indices_or_sections``, ``axis`` and ``squeeze_axis`` of :func:`split_v2`.
+        kwargs: the same by name.
+    """
     return split_v2(self, *args, **kwargs)
 
 

@@ -60,6 +60,21 @@ else:
     Installed = object  # operators.py, methods.py, indexing.py and display.py install what it lists
 
 
+class _NoContent:
+    """Stands for the value of an array that unpickling has made and not filled yet."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        raise MXNetError(
+            "This array has no content: NDArray(None) is for unpickling, which fills it. Use "
+            "mx.nd.array(source), mx.nd.zeros(shape), ..."
+        )
+
+
+_NO_CONTENT: Any = _NoContent()
+_NOT_GIVEN = object()
+
 # Arrays whose handle has been read.
 _by_handle: WeakValueDictionary[int, NDArray] = WeakValueDictionary()
 
@@ -79,11 +94,12 @@ class NDArray(Handle, Installed):
     _link: Link | None
     _value: Value
 
-    def __init__(self, handle: object = None, writable: bool = True):
+    def __init__(self, handle: object = _NOT_GIVEN, writable: bool = True):
         """Another object for the memory of the array that has this ``handle``.
 
         Args:
-            handle: of a dense array that exists, or the array itself.
+            handle: of a dense array that exists, or the array itself. None makes an array that
+                ``__setstate__`` fills: pickles of MXNet's arrays begin with it.
             writable: ignored, as in MXNet.
 
         Raises:
@@ -92,11 +108,15 @@ class NDArray(Handle, Installed):
         if isinstance(handle, Value):
             self._value, self._link = handle, None
             return
+        if handle is None:
+            self._value, self._link = _NO_CONTENT, None
+            return
         if isinstance(handle, ctypes.c_void_p):
             handle = _by_handle.get(handle.value or 0, handle)
         if not isinstance(handle, NDArray) or handle._is_sparse:
+            received = "nothing" if handle is _NOT_GIVEN else f"{handle!r:.60}"
             raise MXNetError(
-                f"NDArray(...) takes only the handle of a dense array, not {handle!r:.60}; use "
+                f"NDArray(...) takes only the handle of a dense array, not {received}; use "
                 f"mx.nd.array(source), mx.nd.zeros(shape), ..."
             )
         view = handle._view(0, handle.shape)

@@ -148,6 +148,9 @@ def _shape_bytes(shape: tuple[int, ...]) -> bytes:
 def load(fname: str | os.PathLike[str]) -> Any:
     """Load arrays from a ``.params`` or safetensors file: a dict if the arrays have names, else a list.
 
+    Args:
+        fname: path of the file.
+
     Raises:
         MissingFileError: there is no such file.
         FileFormatError: it is truncated, corrupted or of another format; or it was saved with numpy
@@ -163,6 +166,10 @@ def _load(fname: str | os.PathLike[str]) -> Any:
 
 def load_frombuffer(buf: object, name: str = "the buffer") -> Any:
     """Load arrays from the content of a ``.params`` or safetensors file.
+
+    Args:
+        buf: the bytes of the file.
+        name: what error messages call the content.
 
     Raises:
         AttributeTypeError: it holds no bytes.

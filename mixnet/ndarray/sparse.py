@@ -70,7 +70,15 @@ def zeros(
     dtype: DTypeLike = None,
     **kwargs: Any,
 ) -> Any:
-    """Zeros in a storage type: ``'default'``, ``'row_sparse'`` or ``'csr'``."""
+    """Zeros in a storage type: ``'default'``, ``'row_sparse'`` or ``'csr'``.
+
+    Args:
+        stype: the storage type.
+        shape: of the whole array.
+        ctx: device of the array; the current context by default.
+        dtype: float32 by default.
+        kwargs: for ``'default'``, those of ``mx.nd.zeros``.
+    """
     if stype == "default":
         return _dense_zeros(shape, ctx, dtype, **kwargs)
     return _zeros_of(stype, shape, as_context(ctx), dtype)
@@ -79,7 +87,14 @@ def zeros(
 def empty(
     stype: str, shape: int | Sequence[int], ctx: Context | None = None, dtype: DTypeLike = None
 ) -> Any:
-    """A sparse array without stored values."""
+    """A sparse array without stored values.
+
+    Args:
+        stype: ``'csr'`` or ``'row_sparse'``.
+        shape: of the whole array.
+        ctx: device of the array; the current context by default.
+        dtype: float32 by default.
+    """
     if stype not in ("csr", "row_sparse"):
         raise AttributeValueError(f"unknown storage type: {stype!r}; use 'csr' or 'row_sparse'.")
     return zeros(stype, shape, ctx, dtype)
@@ -87,6 +102,12 @@ def empty(
 
 def array(source_array: Any, ctx: Context | None = None, dtype: DTypeLike = None) -> NDArray:
     """A sparse array from a sparse array or a scipy.sparse matrix, of the same storage type.
+
+    Args:
+        source_array: the sparse array or matrix.
+        ctx: device of the array; that of the source by default, or the current context for
+            scipy.sparse.
+        dtype: that of the source by default.
 
     Raises:
         ValueError: the source is dense.
@@ -336,7 +357,14 @@ def cast_storage(
     name: str | None = None,
     **kwargs: object,
 ) -> Any:
-    """The array in a storage type: ``'default'``, ``'row_sparse'`` or ``'csr'``."""
+    """The array in a storage type: ``'default'``, ``'row_sparse'`` or ``'csr'``.
+
+    Args:
+        data: an array.
+        stype: the storage type.
+        out: an array to write to, in place of a new one.
+        name: has no effect on arrays.
+    """
     if not isinstance(data, NDArray):
         raise NotAnArrayError(
             f"cast_storage: data must be an NDArray, not {type(data).__name__}. Make one with "
@@ -359,7 +387,13 @@ def gs_retain(
     name: str | None = None,
     **kwargs: object,
 ) -> Any:
-    """The rows of a row_sparse array that are in ``indices``."""
+    """The rows of a row_sparse array that are in ``indices``.
+
+    Args:
+        data: a row_sparse array.
+        out: an array to write to, in place of a new one.
+        name: has no effect on arrays.
+    """
     return _OPERATORS.function("retain")(data, indices, out=out)
 
 

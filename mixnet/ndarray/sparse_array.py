@@ -383,7 +383,7 @@ def _split(self: BaseSparseNDArray, *args: object, **kwargs: object) -> Any:
 def _as_np_ndarray(self: BaseSparseNDArray) -> Any:
     """Refused: arrays of ``mx.np`` are dense."""
     raise AttributeValueError(
-        f"as_np_ndarray: arrays of mx.np are dense, this one is {self.stype}. Convert it with "
+        f"as_np_ndarray: arrays of mx.np are dense, but this one is {self.stype}. Convert it with "
         f"tostype('default') first."
     )
 

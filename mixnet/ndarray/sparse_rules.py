@@ -114,7 +114,7 @@ def _computed(
 
 def _store(target: NDArray, result: NDArray) -> None:
     if target.shape != result.shape:
-        raise ShapeError(f"out has shape {target.shape}, the output is {result.shape}.")
+        raise ShapeError(f"out has shape {target.shape}, but the output is {result.shape}.")
     target[:] = result
 
 

@@ -63,6 +63,18 @@ def multi_adamw_update(
 ) -> Results:
     """``adamw_update`` of several weights in one call; ``size`` is their number, or 0.
 
+    Args:
+        grads: a gradient for each weight.
+        mean: a state for each weight, written.
+        var: a state for each weight, written.
+        rescale_grad: the loss scale for all, a number or an array of one.
+        lrs: a learning rate for each weight.
+        wds: a weight decay for each weight.
+        etas: a factor of step and decay for each weight.
+        out: arrays for the new weights, usually ``weights``.
+        name: has no effect on arrays.
+        kwargs: ``beta1``, ``beta2``, ``epsilon`` and ``clip_gradient``, for all weights.
+
     Raises:
         ShapeError: the lists differ in length.
     """
@@ -89,6 +101,20 @@ def multi_mp_adamw_update(
 ) -> Results:
     """``multi_adamw_update`` of half-precision weights with their float32 copies.
 
+    Args:
+        grads: a gradient for each weight.
+        mean: a state for each weight, written.
+        var: a state for each weight, written.
+        weights32: float32 copies of the weights, written.
+        rescale_grad: the loss scale for all, a number or an array of one.
+        lrs: a learning rate for each weight.
+        wds: a weight decay for each weight.
+        etas: a factor of step and decay for each weight.
+        out: arrays for the new weights, usually ``weights``.
+        name: has no effect on arrays.
+        size: number of weights, or 0.
+        kwargs: ``beta1``, ``beta2``, ``epsilon`` and ``clip_gradient``, for all weights.
+
     Raises:
         ShapeError: the lists differ in length.
     """
@@ -113,9 +139,14 @@ def multi_lamb_update(
     """One step of LAMB of several weights in one call; ``num_tensors`` is their number, or 0.
 
     Args:
+        grads: a gradient for each weight.
         mean: states, written.
         var: states, written.
         step_count: number of the step of each weight, from 1.
+        lrs: a learning rate for each weight.
+        wds: a weight decay for each weight.
+        out: arrays for the new weights, usually ``weights``.
+        kwargs: the other attributes of LAMB, for all weights.
 
     Raises:
         ShapeError: the lists differ in length.
@@ -142,6 +173,18 @@ def multi_mp_lamb_update(
     **kwargs: object,
 ) -> Results:
     """``multi_lamb_update`` of half-precision weights with their float32 copies.
+
+    Args:
+        grads: a gradient for each weight.
+        mean: a state for each weight, written.
+        var: a state for each weight, written.
+        weights32: float32 copies of the weights, written.
+        step_count: number of the step of each weight, from 1.
+        lrs: a learning rate for each weight.
+        wds: a weight decay for each weight.
+        out: arrays for the new weights, usually ``weights``.
+        num_tensors: number of weights, or 0.
+        kwargs: the other attributes of LAMB, for all weights.
 
     Raises:
         ShapeError: the lists differ in length.

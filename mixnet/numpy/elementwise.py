@@ -253,7 +253,7 @@ def nan_to_num(
     neginf: float | None = None,
     **kwargs: object,
 ) -> Any:
-    """NaN and infinities replaced; the greatest and least of the dtype by default.
+    """NaN and infinities replaced; the largest and smallest numbers of the dtype by default.
 
     Args:
         x: an array or a number.

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as onp
 
-from mixnet.base import AttributeTypeError, AttributeValueError, OptionError, ShapeError
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    OptionError,
+    ShapeError,
+    checked_shape,
+)
 from mixnet.context import Context, as_context
 from mixnet.dtype import as_dtype, as_numbers
 from mixnet.ndarray.invoke import check_face, invoke_any
@@ -31,7 +37,7 @@ def _wanted_shape(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, .
     if len(args) == 1 and isinstance(args[0], (tuple, list)):
         shape = args[0]
     extents = (shape,) if isinstance(shape, (int, onp.integer)) else shape
-    return tuple(int(n) for n in extents)
+    return checked_shape("reshape", extents)
 
 
 class ndarray(NDArray):
@@ -63,8 +69,11 @@ class ndarray(NDArray):
 
     @classmethod
     def _from_source(cls, source: Any, context: Context | None = None, dtype: Any = None) -> Self:
-        if dtype is None and not isinstance(source, (onp.ndarray, onp.generic)):
-            dtype = onp.float32
+        if dtype is None:
+            # A column of pandas has a dtype, too, which may be one of Python objects.
+            own = getattr(source, "dtype", None)
+            if not isinstance(own, onp.dtype) or own.kind == "O":
+                dtype = onp.float32
         target_dtype = None if dtype is None else as_dtype(dtype)
         # NumPy 2 refuses numbers that an integer type does not hold; cast from an array they wrap.
         whole = target_dtype is not None and target_dtype.kind in "iu"
@@ -102,8 +111,9 @@ class ndarray(NDArray):
             text = onp.array2string(data, separator=", ", prefix="array(")
         else:  # brackets cannot say more than one axis
             text = "[]" if data.ndim == 1 else f"[], shape={data.shape}"
-        # float32, int32's sibling int64 and bool: MXNet names every dtype but its default and bool.
-        dtype = "" if data.dtype in (onp.float32, onp.bool_) else f", dtype={data.dtype}"
+        # Elements show a bool; MXNet names every other dtype but its default.
+        shown = data.dtype == onp.float32 or (data.dtype == onp.bool_ and data.size)
+        dtype = "" if shown else f", dtype={data.dtype}"
         context = "" if self.context.device_type == "cpu" else f", ctx={self.context}"
         return f"array({text}{dtype}{context})"
 
@@ -500,7 +510,7 @@ def _compared(method: Callable[..., Any]) -> Any:
 
 
 # Methods of mx.nd arrays whose function in mx.np has other rules for shapes, or other arguments.
-_METHODS_OF_FUNCTIONS = ("flip", "nanprod", "pad", "split", "tile")
+_METHODS_OF_FUNCTIONS = ("flip", "nanprod", "pad", "ravel", "split", "tile")
 
 
 def _method(name: str, module: str) -> Any:
@@ -544,7 +554,7 @@ def _install(cls: Any) -> None:
         product = matmul(self, other)
         if product.shape != self.shape:
             raise ShapeError(
-                f"a @= b: the product has shape {product.shape}, a has {self.shape}; write a = a @ b."
+                f"a @= b: the product has shape {product.shape}, but a has {self.shape}; write a = a @ b."
             )
         self._store(product._read())
         return self

@@ -14,7 +14,7 @@ from mixnet.base import (
     ShapeError,
     checked_shape,
 )
-from mixnet.numpy.array_parameters import check_array_parameter
+from mixnet.numpy.array_parameters import check_parameter
 from mixnet.numpy.call import as_array, call, is_array, name_of
 from mixnet.numpy.elementwise import FUNCTIONS
 from mixnet.numpy.linalg import cholesky
@@ -61,6 +61,32 @@ def _converted(kind: type[Number], text: str, function: str, name: str, value: A
         ) from None
 
 
+def _in_range(
+    operator: str,
+    name: str,
+    value: Any,
+    function: str | None = None,
+    parameter: str | None = None,
+) -> float | None:
+    """A parameter as the operator's attribute: a number; None if it is an array.
+
+    Args:
+        operator: what draws.
+        name: of the attribute.
+        value: a number or an array.
+        function: what was called; by default the operator.
+        parameter: its name there; by default that of the attribute.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+    function = function or operator.removeprefix("_npi_")
+    parameter = parameter or name
+    number = None if is_array(value) else _number(function, parameter, value)
+    check_parameter(function, parameter, value if number is None else number, operator, name)
+    return number
+
+
 def _two(
     operator: str,
     names: tuple[str, str],
@@ -74,8 +100,7 @@ def _two(
     arrays = [each for each in (left, right) if is_array(each)]
     attributes = {}
     for name, value in zip(names, (left, right), strict=True):
-        attributes[name] = None if is_array(value) else _number(operator, name, value)
-        check_array_parameter(operator, name, value)
+        attributes[name] = _in_range(operator, name, value)
     if arrays:
         more.pop("ctx", None)
     return call(operator, *arrays, out=out, **attributes, size=_size(size), **more)
@@ -92,7 +117,7 @@ def uniform(
     """Uniform numbers in [low, high), float32 by default.
 
     Args:
-        low: the least number: a number or an array.
+        low: lower bound, a number or an array.
         high: the end, which is not included.
         size: shape of the result; by default that of the parameters, broadcast.
         dtype: float type of the result; float32 by default.
@@ -143,6 +168,7 @@ def lognormal(
         ctx: device; the current one by default, that of array parameters if there are any.
         out: an array for the result.
     """
+    _in_range("_npi_normal", "scale", sigma, "lognormal", "sigma")
     return FUNCTIONS["exp"](normal(mean, sigma, size, dtype, ctx), out)
 
 
@@ -222,6 +248,8 @@ def beta(
         dtype: float type of the result; float32 by default.
         ctx: device; the current one by default, that of array parameters if there are any.
     """
+    _in_range("_npi_gamma", "shape", a, "beta", "a")
+    _in_range("_npi_gamma", "shape", b, "beta", "b")
     if size is None or size == ():
         size = onp.broadcast_shapes(*[each.shape for each in (a, b) if is_array(each)])
     x = gamma(a, 1.0, size, dtype or onp.float32, ctx)
@@ -243,16 +271,18 @@ def chisquare(
         dtype: float type of the result; float32 by default.
         ctx: device; the current one by default, that of array parameters if there are any.
     """
-    degrees = df if is_array(df) else _number("chisquare", "df", df)
-    return gamma(degrees / 2, 2.0, size, dtype, ctx)
+    number = _in_range("_npi_gamma", "shape", df, "chisquare", "df")
+    half = as_array(df) / 2 if number is None else number / 2
+    return gamma(half, 2.0, size, dtype, ctx)
 
 
-def _one(operator: str, name: str, text: str) -> Any:
+def _one(operator: str, name: str, text: str, function: str | None = None) -> Any:
     def draw(value: Any, size: Any, ctx: Any, out: Operable | None) -> Any:
         arrays = [value] if is_array(value) else []
-        check_array_parameter(operator, name, value)
-        number = None if arrays else _number(operator, name, value)
-        attributes = {name: number, "size": _size(size)}
+        attributes = {
+            name: _in_range(operator, name, value, function=function),
+            "size": _size(size),
+        }
         if not arrays:
             attributes["ctx"] = ctx
         return call(operator, *arrays, out=out, **attributes)
@@ -265,7 +295,7 @@ _exponential = _one("_npi_exponential", "scale", "")
 _rayleigh = _one("_npi_rayleigh", "scale", "")
 _pareto = _one("_npi_pareto", "a", "")
 _weibull = _one("_npi_weibull", "a", "")
-_power = _one("_npi_powerd", "a", "")
+_power = _one("_npi_powerd", "a", "", "power")
 
 
 def exponential(
@@ -377,7 +407,7 @@ def randint(
     """Whole numbers in [low, high), or in [0, low); int64 by default.
 
     Args:
-        low: the least number; the end, if ``high`` is None.
+        low: the smallest number; the end, if ``high`` is None.
         high: the end, which is not included.
         size: shape of the result; one number by default.
         dtype: int64 by default.
@@ -409,7 +439,7 @@ def choice(
     """Elements of ``a``, or whole numbers below ``a``, drawn at random; int64.
 
     Args:
-        a: a number or a 1-D array.
+        a: a number, or an array whose elements along the first axis are drawn.
         size: shape of the result; one draw by default.
         replace: whether an element may be drawn again.
         p: one probability for each element.
@@ -419,6 +449,10 @@ def choice(
     Raises:
         ValueError: more draws than elements without replacement.
     """
+    if is_array(a) and not a.shape:
+        raise AttributeValueError(
+            "choice: a is an array without axes; give one with at least one axis, or a whole number."
+        )
     count = a.shape[0] if is_array(a) else _whole("choice", "a", a)
     shape = _size(size)
     number = int(onp.prod(shape, dtype=onp.int64)) if shape is not None else 1

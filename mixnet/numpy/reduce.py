@@ -394,7 +394,7 @@ def histogram(
     Args:
         a: any shape; flattened.
         bins: their number, with ``range``, or an array of edges.
-        range: least and greatest edge.
+        range: smallest and largest edge.
 
     Raises:
         NotImplementedError: a number of bins without ``range``, or normed, weights, density.
@@ -414,7 +414,7 @@ def bincount(x: Operand, weights: Operand | None = None, minlength: int = 0) -> 
     Args:
         x: whole numbers of at least 0, with one axis.
         weights: of the shape of ``x``; None counts 1 for each.
-        minlength: the least length of the result.
+        minlength: the smallest length of the result.
     """
     attributes = {"minlength": minlength, "has_weights": weights is not None}
     return call("_npi_bincount", x, weights, **attributes)

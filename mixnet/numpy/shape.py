@@ -150,8 +150,11 @@ def broadcast_arrays(*args: Any) -> list[Any]:
     Args:
         args: arrays whose shapes can be broadcast.
     """
-    shape = onp.broadcast_shapes(*[each.shape for each in args])
-    return [broadcast_to(each, shape) for each in args]
+    if not all(isinstance(each, NUMBERS) or hasattr(each, "shape") for each in args):
+        raise NotDefinedError("broadcast_arrays takes arrays and numbers.")
+    arrays = [as_array(each) for each in args]
+    shape = onp.broadcast_shapes(*[each.shape for each in arrays])
+    return [broadcast_to(each, shape) for each in arrays]
 
 
 def concatenate(

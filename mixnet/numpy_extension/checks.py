@@ -18,9 +18,10 @@ def constraint_check(input: Operable, msg: str = "Constraint violated.", **kwarg
     Args:
         input: booleans of any shape.
         msg: text of the error.
+        kwargs: have no effect.
 
     Raises:
-        ValueError: an element is false; of a graph, whoever reads its results gets it.
+        ValueError: an element is false; for a graph, it is raised where its results are read.
     """
     holds = call("_npx_constraint_check", input, msg=msg)
     if isinstance(holds, NDArray) and not is_tracing():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as onp
 
 from mixnet.base import AttributeValueError
-from mixnet.numpy.array_parameters import check_array_parameter
+from mixnet.numpy.array_parameters import check_parameter
 from mixnet.numpy.call import call, is_array, name_of
 from mixnet.random import seed as _seed
 
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 
 def seed(seed: int, ctx: Context | str = "all") -> None:
-    """Start the random numbers anew, of one context or of all: the same seed, the same numbers."""
+    """Start the random numbers anew, of one context or of all: the same seed, the same numbers.
+
+    Args:
+        ctx: a context, or ``'all'``.
+    """
     _seed(seed, ctx)
 
 
@@ -33,6 +37,14 @@ def bernoulli(
 ) -> Any:
     """Ones with probability ``prob``, or the sigmoid of ``logit``, else zeros; float32 by default.
 
+    Args:
+        prob: a number or an array of numbers from 0 to 1.
+        logit: a number or an array.
+        size: shape of the result; that of the parameter by default.
+        dtype: of the result.
+        ctx: device; the current context by default.
+        out: an array to write to, in place of a new one.
+
     Raises:
         ValueError: both of ``prob`` and ``logit``, or neither.
     """
@@ -42,7 +54,7 @@ def bernoulli(
     assert parameter is not None
     attributes: dict[str, Any] = {"prob": None, "logit": None, "is_logit": logit is not None}
     arrays: list[Operable] = []
-    check_array_parameter("_npi_bernoulli", "prob", prob)
+    check_parameter("bernoulli", "prob", prob, "_npi_bernoulli", "prob")
     if is_array(parameter):
         arrays.append(parameter)
     else:
@@ -84,7 +96,14 @@ def uniform_n(
     dtype: DTypeLike = None,
     ctx: Context | str | None = None,
 ) -> Any:
-    """Uniform numbers of shape ``batch_shape`` followed by that of the parameters."""
+    """Uniform numbers of shape ``batch_shape`` followed by that of the parameters.
+
+    Args:
+        low: lower bound, a number or an array.
+        high: upper bound, a number or an array.
+        dtype: float32 by default.
+        ctx: device; the current context by default.
+    """
     more = {"size": _shape(batch_shape), "dtype": name_of(dtype or onp.float32), "ctx": ctx}
     return _batched("_npi_uniform_n", ("low", "high"), low, high, more)
 
@@ -96,6 +115,13 @@ def normal_n(
     dtype: DTypeLike = None,
     ctx: Context | str | None = None,
 ) -> Any:
-    """Normal numbers of shape ``batch_shape`` followed by that of the parameters."""
+    """Normal numbers of shape ``batch_shape`` followed by that of the parameters.
+
+    Args:
+        loc: mean, a number or an array.
+        scale: standard deviation, a number or an array.
+        dtype: float32 by default.
+        ctx: device; the current context by default.
+    """
     more = {"size": _shape(batch_shape), "dtype": name_of(dtype or onp.float32), "ctx": ctx}
     return _batched("_npi_normal_n", ("loc", "scale"), loc, scale, more)

@@ -91,6 +91,8 @@ class Op(Computed):
             draws are NumPy's.
         keeps_outputs: whether its gradient reads the outputs of this very call, which must not be computed
             again. They are repeated after outputs and states, where backward finds them.
+        states_in_backward: whether its gradient writes its states, too. The rule of ``set_gradient`` then
+            returns their new values in the place of their gradients. Needs ``keeps_outputs``.
         flops: floating-point operations for each element of the first input, 0 for operators that only move
             or name elements; by default one for each element written. ``set_flops`` can say more.
         precision: the dtype of its floating-point inputs under mixed precision: ``low`` for half precision,
@@ -159,6 +161,7 @@ class Op(Computed):
         draws_by_value: bool = False,
         draws_on_numpy: str | None = None,
         keeps_outputs: bool = False,
+        states_in_backward: bool = False,
         flops: int | None = None,
         precision: Literal["low", "full", "widest"] | None = None,
         full_where: Mapping[str, Sequence[str]] = {},
@@ -207,6 +210,7 @@ class Op(Computed):
         self.draws_by_value = draws_by_value
         self.draws_on_numpy = draws_on_numpy
         self.keeps_outputs = keeps_outputs
+        self.states_in_backward = states_in_backward
         self.flops = flops
         self.precision = precision
         self.full_where = dict(full_where)
@@ -483,6 +487,10 @@ class Op(Computed):
             for i, name in enumerate(self.states)
             if name in arguments
         }
+
+    def written_in_backward(self, statics: Statics, num_inputs: int = 0) -> dict[int, int]:
+        """Those of the ``written`` inputs that the gradient of a call writes, too."""
+        return self.written(statics, num_inputs) if self.states_in_backward else {}
 
     def parties(self, statics: Statics) -> tuple[str, int] | None:
         """Name of the meeting of devices that a call takes part in, and how many they are."""

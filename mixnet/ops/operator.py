@@ -151,6 +151,10 @@ class Operator:
         """Attributes by name."""
         return {}
 
+    def written_in_backward(self, statics: Statics, num_inputs: int = 0) -> dict[int, int]:
+        """States that the gradient of a call writes: place of each -> index of its new value."""
+        return {}
+
     def has_gradient(self, output: int) -> bool:
         """Whether a gradient of this output goes on to the inputs."""
         return self.differentiable

@@ -40,7 +40,7 @@ def adamax_update(
 
 @register
 class Adamax(Optimizer):
-    """Adam with the greatest gradient in place of the running square.
+    """Adam with the largest gradient in place of the running square.
 
         mean    ← beta1 · mean + (1 − beta1) · gradient
         largest ← max(beta2 · largest, |gradient|)

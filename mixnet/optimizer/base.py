@@ -308,7 +308,7 @@ class Optimizer:
     # ---- states and steps ----------------------------------------------------------------------
 
     def create_state(self, index: Index, weight: NDArray) -> Any:
-        """Arrays that the rule keeps for a weight: None, an array, or a tuple of these.
+        """Arrays that the rule stores for a weight: None, an array, or a tuple of these.
 
         Args:
             index: number of the parameter.

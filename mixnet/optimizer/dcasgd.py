@@ -67,7 +67,7 @@ class DCASGD(Optimizer):
     Source: Zheng et al., 2017.
 
     Args:
-        momentum: share of the last step that is kept, in [0, 1).
+        momentum: fraction of the last step that carries over to the next, in [0, 1).
         lamda: scale of the correction.
         kwargs: ``learning_rate``, ``wd``, ``rescale_grad``, ...; see :class:`Optimizer`.
     """

@@ -27,8 +27,8 @@ class LAMB(MixedRules):
         beta1: decay of the mean.
         beta2: decay of the square.
         epsilon: keeps the divisor away from 0.
-        lower_bound: least norm of a weight that counts.
-        upper_bound: greatest norm of a weight that counts.
+        lower_bound: smallest norm of a weight that is used.
+        upper_bound: largest norm of a weight that is used.
         bias_correction: correct mean and square for having begun at 0.
         kwargs: ``wd``, ``rescale_grad``, ...; see :class:`Optimizer`.
     """

@@ -58,7 +58,7 @@ class LARS(MixedRules):
     2017.
 
     Args:
-        momentum: share of the last step that is kept, in [0, 1).
+        momentum: fraction of the last step that carries over to the next, in [0, 1).
         lazy_update: accepted for compatibility.
         eta: trust in the ratio of the norms.
         eps: keeps the divisor away from 0.

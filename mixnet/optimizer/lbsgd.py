@@ -37,7 +37,7 @@ class LBSGD(Optimizer):
     with strategy ``'lars'`` it follows the ratio of the norms of weight and gradient instead.
 
     Args:
-        momentum: share of the last step that is kept, in [0, 1).
+        momentum: fraction of the last step that carries over to the next, in [0, 1).
         multi_precision: half-precision weights are updated through a float32 copy.
         warmup_strategy: ``'linear'``, ``'power2'``, ``'sqrt'`` or ``'lars'``; others do not warm up.
         warmup_epochs: epochs of the warm-up.

@@ -23,7 +23,7 @@ class NAG(MixedRules):
     Source: Nesterov, 1983.
 
     Args:
-        momentum: share of the last step that is kept, in [0, 1).
+        momentum: fraction of the last step that carries over to the next, in [0, 1).
         kwargs: ``learning_rate``, ``wd``, ``rescale_grad``, ...; see :class:`Optimizer`.
     """
 

@@ -22,7 +22,7 @@ class SGD(MixedRules):
         weight   ← weight + velocity
 
     Args:
-        momentum: share of the last step that is kept, in [0, 1).
+        momentum: fraction of the last step that carries over to the next, in [0, 1).
         lazy_update: a row_sparse gradient moves only the rows that it has.
         kwargs: ``learning_rate``, ``wd``, ``rescale_grad``, ...; see :class:`Optimizer`.
     """

@@ -23,7 +23,7 @@ class Signum(Optimizer):
 
     Args:
         learning_rate: step length.
-        momentum: share of the running gradient that is kept, in [0, 1).
+        momentum: fraction of the running gradient that carries over, in [0, 1).
         wd_lh: decoupled weight decay, as Loshchilov and Hutter define it.
         kwargs: ``wd``, ``rescale_grad``, ...; see :class:`Optimizer`.
     """

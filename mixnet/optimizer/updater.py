@@ -100,7 +100,12 @@ class Updater:
         ]
 
     def sync_state_context(self, state: object, context: Context) -> Any:
-        """A state, an array or a tuple or list of these, on a device."""
+        """A state, an array or a tuple or list of these, on a device.
+
+        Args:
+            state: the state.
+            context: the device.
+        """
         if isinstance(state, NDArray):
             return state.as_in_context(context)
         if isinstance(state, (tuple, list)):

@@ -73,12 +73,23 @@ class BackwardOp(Operator):
 class KeptBackwardOp(BackwardOp):
     """The same for an operator that keeps its outputs: it reads heads, inputs and those outputs.
 
-    The forward operator is not called again.
+    The forward operator is not called again. If its gradient writes states, their new values are further
+    outputs.
     """
 
     forward: Op
 
     _operators: ClassVar[dict[Any, BackwardOp]] = {}
+
+    def num_outputs(self, statics: Statics = (), num_inputs: int = 0) -> int:
+        """One for each input that needs a gradient, and one for each state that is written."""
+        return len(statics[2]) + len(self.forward.written_in_backward(statics[0]))
+
+    def output_specs(self, statics: Statics, inputs: Sequence[Any]) -> list[Any]:
+        """Shapes and dtypes of the gradients and states: those of the inputs that they belong to."""
+        forward_statics, headed, wrt = statics
+        written = self.forward.written_in_backward(forward_statics)
+        return [inputs[len(headed) + i] for i in (*wrt, *written)]
 
     def apply(
         self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
@@ -91,9 +102,13 @@ class KeptBackwardOp(BackwardOp):
         placed = [jnp.zeros_like(each) for each in outputs]
         for i, head in zip(headed, heads, strict=True):
             placed[i] = head
-        gradients = self.forward.gradient_of_call(forward_statics, placed, outputs, inputs)
-        return tuple(
-            jnp.zeros_like(inputs[i]) if gradients[i] is None else gradients[i] for i in wrt
+        gradients = list(self.forward.gradient_of_call(forward_statics, placed, outputs, inputs))
+        written = {i: gradients[i] for i in self.forward.written_in_backward(forward_statics)}
+        for i in written:
+            gradients[i] = None  # a new value, not a gradient
+        return (
+            *[jnp.zeros_like(inputs[i]) if gradients[i] is None else gradients[i] for i in wrt],
+            *written.values(),
         )
 
 

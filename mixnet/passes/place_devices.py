@@ -51,7 +51,8 @@ COPY = CrossDeviceCopy()
 class Part:
     """Operations of one device that run as one program.
 
-    A part whose ``alone`` is a node has that operation alone, and runs once its inputs have been read.
+    A part whose ``alone`` is a node has that operation alone. If it waits for values, it runs once they have
+    been read.
 
     Args:
         context: the device.
@@ -181,8 +182,14 @@ def awaits_values(node: Node, context: Context) -> bool:
 
 
 def is_cut(graph: Graph, context: Context) -> bool:
-    """Whether a graph has operators that wait for values, so that it does not run as one program."""
-    return any(awaits_values(node, context) for node in graph.nodes if not node.is_variable)
+    """Whether a graph has operators that run alone, so that it does not run as one program."""
+    return any(_runs_alone(node, context) for node in graph.nodes if not node.is_variable)
+
+
+def _runs_alone(node: Node, context: Context) -> bool:
+    """Whether a node waits for values, or its gradient writes states: backward then writes their arrays."""
+    written = node.op.written_in_backward(node.statics, len(node.inputs))
+    return bool(written) or awaits_values(node, context)
 
 
 PartKey = tuple[int, Context, Node | None]
@@ -197,7 +204,7 @@ def _part_of(graph: Graph, places: Mapping[Node, Context]) -> dict[Node, PartKey
     need its input and the rest.
     """
     waits = {
-        node for node in graph.nodes if not node.is_variable and awaits_values(node, places[node])
+        node for node in graph.nodes if not node.is_variable and _runs_alone(node, places[node])
     }
     nodes = graph.nodes
     after = {node: [entry.node for entry in node.inputs] for node in nodes}

@@ -50,6 +50,22 @@ def called(equation: Equation) -> ClosedJaxpr | None:
         return jax.make_jaxpr(function)(*[v.aval for v in equation.invars])
 
 
+def primitives(program: Any) -> set[str]:
+    """Names of the primitives of a jaxpr, closed or not, and of the programs within it."""
+    names: set[str] = set()
+    for equation in opened(program).eqns:
+        inner = called(equation)
+        if inner is not None:
+            names |= primitives(inner)
+            continue
+        names.add(equation.primitive.name)
+        for value in equation.params.values():
+            for each in value if isinstance(value, tuple | list) else (value,):
+                if hasattr(opened(each), "eqns"):
+                    names |= primitives(each)
+    return names
+
+
 def counts_of_scan(equation: Equation) -> tuple[int, int]:
     """How many of a scan's inputs are constants, and how many are carried from round to round.
 

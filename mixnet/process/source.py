@@ -106,6 +106,29 @@ def known_as(file: str) -> str:
     return title[1] if title else "a cell"
 
 
+def in_project(file: str) -> str:
+    """A file as views, which are shared, name it: without the folders of this machine.
+
+    It is relative to the working directory, or to the folder that the file was imported from; of any
+    other file, the name.
+    """
+    known = known_as(file)
+    if not os.path.isabs(known):
+        return known
+    imported = [os.path.join(each, "") for each in sys.path if os.path.isabs(each)]
+    for folder in (*_INSTALLED, _STANDARD, os.path.join(os.getcwd(), ""), *imported):
+        # From the root of the file system, a relative path has all the folders.
+        if file.startswith(folder) and folder != os.path.dirname(folder):
+            return file.removeprefix(folder).replace(os.sep, "/")
+    return os.path.basename(file)
+
+
+def line_in_project(place: str) -> str:
+    """``file:line`` with the file as :func:`in_project` names it."""
+    file, colon, line = place.rpartition(":")
+    return f"{in_project(file)}{colon}{line}" if colon else place
+
+
 def user_line() -> str | None:
     """``file:line`` of the innermost user's code that is running; None if there is none.
 

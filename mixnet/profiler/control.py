@@ -53,7 +53,7 @@ def set_config(**kwargs: object) -> None:
             each program and copy. ``profile_all`` (False) is all of them. ``filename``
             (``'profile.json'``) is where ``dump`` writes; with ``continuous_dump`` (True) the file is
             also written every ``dump_period`` (1.0) seconds and at the end of the process.
-            ``aggregate_stats`` (False) keeps the table of ``dumps``. ``xla_trace_dir`` (None) is a
+            ``aggregate_stats`` (False) collects the table of ``dumps``. ``xla_trace_dir`` (None) is a
             folder for XLA's own profile of the same time. ``profile_api`` (True) has no effect: there
             is no C API. ``profile_process`` is ``'worker'``, this process.
 

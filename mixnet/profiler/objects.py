@@ -27,19 +27,36 @@ class Domain:
         return self.name
 
     def new_task(self, name: str) -> Task:
-        """A ``Task`` of this domain."""
+        """A ``Task`` of this domain.
+
+        Args:
+            name: shown in the trace and the table.
+        """
         return Task(self, name)
 
     def new_frame(self, name: str) -> Frame:
-        """A ``Frame`` of this domain."""
+        """A ``Frame`` of this domain.
+
+        Args:
+            name: shown in the trace and the table.
+        """
         return Frame(self, name)
 
     def new_counter(self, name: str, value: float | None = None) -> Counter:
-        """A ``Counter`` of this domain."""
+        """A ``Counter`` of this domain.
+
+        Args:
+            name: shown in the trace and the table.
+            value: the first number; none is recorded by default.
+        """
         return Counter(self, name, value)
 
     def new_marker(self, name: str) -> Marker:
-        """A ``Marker`` of this domain."""
+        """A ``Marker`` of this domain.
+
+        Args:
+            name: shown in the trace and the table.
+        """
         return Marker(self, name)
 
 
@@ -132,7 +149,11 @@ class Counter:
             self.set_value(value)
 
     def set_value(self, value: float) -> None:
-        """Set the number."""
+        """Set the number.
+
+        Args:
+            value: the new number.
+        """
         with self._lock:
             self._set(value)
 

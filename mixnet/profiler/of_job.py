@@ -8,8 +8,6 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from mixnet.base import AttributeTypeError
 from mixnet.distributed.clocks import Offset, offsets
 from mixnet.distributed.processes import World
@@ -48,8 +46,9 @@ def dump_all(store: object, filename: str | None = None, finished: bool = True) 
         set_state("stop")
     trace = chrome_trace(session.rows(), session.happened())
     clock_offsets = offsets(world)
-    traces = [json.loads(each) for each in _gathered(world, json.dumps(trace).encode())]
-    hosts = [each.decode() for each in _gathered(world, platform.node().encode())]
+    packed = world.gather_bytes(zlib.compress(json.dumps(trace).encode()))
+    traces = [json.loads(zlib.decompress(each)) for each in packed]
+    hosts = [each.decode() for each in world.gather_bytes(platform.node().encode())]
     if world.rank == 0:
         whole = merged(traces, clock_offsets, hosts)
         write_whole(filename or session.settings.filename, json.dumps(whole).encode())
@@ -101,13 +100,3 @@ def _sorted(process: int) -> dict[str, Any]:
         "pid": process,
         "args": {"sort_index": process},
     }
-
-
-def _gathered(world: World, content: bytes) -> list[bytes]:
-    """What every process gives, in the order of ranks."""
-    packed = np.frombuffer(zlib.compress(content), np.uint8)
-    sizes = world.gather(np.array([packed.size], np.int64))[:, 0]
-    room = np.zeros(1 << int(sizes.max() - 1).bit_length(), np.uint8)  # few lengths, few programs
-    room[: packed.size] = packed
-    every = world.gather(room)
-    return [zlib.decompress(row[:size].tobytes()) for row, size in zip(every, sizes, strict=True)]

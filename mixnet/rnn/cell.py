@@ -13,7 +13,7 @@ from mixnet.symbol.symbol import Symbol, Variable
 
 
 class RNNParams:
-    """Variables of cells by name, made when they are first asked for.
+    """Variables of cells by name, made when they are first requested.
 
     Args:
         prefix: text before the names.
@@ -144,7 +144,11 @@ class BaseRNNCell:
             )
 
     def unpack_weights(self, args: dict[str, Any]) -> dict[str, Any]:
-        """Arrays by name with the joined gates separated: ``i2h_weight`` to ``i2h_i_weight``, ..."""
+        """Arrays by name with the joined gates separated: ``i2h_weight`` to ``i2h_i_weight``, ...
+
+        Args:
+            args: arrays of parameters by name; others are passed on.
+        """
         args = dict(args)
         if not self._gate_names:
             return args
@@ -159,7 +163,11 @@ class BaseRNNCell:
         return args
 
     def pack_weights(self, args: dict[str, Any]) -> dict[str, Any]:
-        """Arrays by name with the gates joined again, the reverse of ``unpack_weights``."""
+        """Arrays by name with the gates joined again, the reverse of ``unpack_weights``.
+
+        Args:
+            args: arrays of parameters by name; others are passed on.
+        """
         args = dict(args)
         if not self._gate_names:
             return args

@@ -93,6 +93,9 @@ class FusedRNNCell(BaseRNNCell):
     def unpack_weights(self, args: dict[str, Any]) -> dict[str, Any]:
         """Arrays by name with the parameter vector split, a part for each gate.
 
+        Args:
+            args: arrays of parameters by name; others are passed on.
+
         Raises:
             MXNetError: the vector has a size that no number of inputs gives.
         """
@@ -123,7 +126,11 @@ class FusedRNNCell(BaseRNNCell):
         return units
 
     def pack_weights(self, args: dict[str, Any]) -> dict[str, Any]:
-        """Arrays by name with the gates' parts joined to the parameter vector again."""
+        """Arrays by name with the gates' parts joined to the parameter vector again.
+
+        Args:
+            args: arrays of parameters by name; others are passed on.
+        """
         args = dict(args)
         first = args[f"{self._prefix}l0_i2h{self._gate_names[0]}_weight"]
         parts = [args.pop(name).reshape((-1,)) for name, _ in self._parts(first.shape[1])]

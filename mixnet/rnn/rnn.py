@@ -22,6 +22,11 @@ def rnn_unroll(
     """A cell over a sequence: the older name of ``cell.unroll``.
 
     Without ``inputs`` there are variables ``t0_data``, ``t1_data``, ... after ``input_prefix``.
+
+    Args:
+        length: number of steps.
+        begin_state: the first states; zeros by default.
+        layout: ``'NTC'`` or ``'TNC'``.
     """
     warnings.warn("rnn_unroll is deprecated. Call cell.unroll.", DeprecationWarning, stacklevel=2)
     if inputs is None:
@@ -62,6 +67,10 @@ def load_rnn_checkpoint(
     """Symbol, parameters and states that ``save_rnn_checkpoint`` wrote, weights joined for ``cells``.
 
     The cells may be others than those that were saved: fused ones for single ones, or the reverse.
+
+    Args:
+        prefix: path without ``-symbol.json`` and ``-0007.params``.
+        epoch: number of the checkpoint, 7 in this example.
     """
     symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
     for cell in _as_list(cells):

@@ -136,7 +136,7 @@ def stages(
             value; or a ``Symbol``.
         inputs: the arrays to call it with; for a symbol, a dict of arrays or shapes by name.
         train: training mode, with gradients for a block's parameters, and for a symbol's arguments
-            that are not given; by default the mode of now.
+            that are not given; by default the current mode.
         loss: for a block: a loss block. The last input is the label then.
         run: run the program, to time it. Otherwise LLVM does not optimize it, so it compiles faster
             than in use; the instructions of XLA are the same.

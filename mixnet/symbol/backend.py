@@ -242,8 +242,11 @@ _BACKENDS: dict[str, Backend | str] = {
 def register_backend(name: str, backend: Backend) -> None:
     """Add a backend, or replace one.
 
+    Args:
+        name: the name that ``optimize_for(backend=name)`` takes.
+
     Raises:
-        AttributeTypeError: it is no ``Backend``.
+        AttributeTypeError: it is not a ``Backend``.
     """
     if not isinstance(backend, Backend):
         raise AttributeTypeError(

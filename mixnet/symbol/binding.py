@@ -26,7 +26,7 @@ from mixnet.ndarray.params_file import STORAGE
 from mixnet.passes.infer_shape import infer
 from mixnet.passes.infer_storage import infer_gradient_storage, infer_storage
 from mixnet.passes.place_devices import group_of
-from mixnet.symbol.executor import Bound, Executor
+from mixnet.symbol.executor import Bound, Executor, same_memory
 from mixnet.symbol.symbol import Symbol, is_whole
 from mixnet.util import is_np_shape
 
@@ -51,6 +51,7 @@ def bind(
         aux_states: arrays of the auxiliary states, a list or a dict.
         group2ctx: device of each group of nodes (``mx.AttrScope(ctx_group=...)``): the graph is cut
             into parts that run there, with copies in between.
+        shared_exec: has no effect: buffers are reused without it.
 
     Raises:
         MXNetError: an array is missing, or a group has no device.
@@ -105,16 +106,17 @@ def simple_bind(
         type_dict: dtypes by name.
         stype_dict: storage types by name, over those that variables were made with.
         group2ctx: as for ``bind``; the arrays of variables made in a group are on its device.
-        shared_arg_names: arguments whose arrays and gradients are those of ``shared_exec``, where
-            shape and dtype are the same.
-        shared_exec: an executor to share these with, and auxiliary states.
+        shared_arg_names: arguments whose memory, and that of their gradients, is that of ``shared_exec``.
+        shared_exec: an executor to share these with, and auxiliary states; read only with a
+            ``shared_buffer``, as in MXNet.
         shared_buffer: a dict from names to arrays: arguments that are not in ``shared_arg_names``,
             and their gradients as ``grad of NAME``, are taken from it where shape and dtype fit,
             and put into it where they do not.
         kwargs: shapes by name; names that the symbol does not have are not read.
 
     Raises:
-        ShapeError: the shapes given do not determine all arguments, or do not fit.
+        BindingError: the shapes given do not determine all arguments, or do not fit, or shared arguments have
+            other shapes or dtypes.
     """
     context = as_context(ctx)
     names, aux_names = _names_of("simple_bind", self)
@@ -137,11 +139,19 @@ def simple_bind(
         array: NDArray | None = known.get(name)
         stype = storage.get(name, "default")
         if array is not None and _is_like(array, shape, where, dtype, stype):
-            return array
+            return same_memory(array)
+        if array is not None and name in shared_names:
+            raise BindingError(
+                f"simple_bind: {name} is in shared_arg_names, but shared_exec has it as {array.shape} of "
+                f"{array.dtype.__name__} not {shape} of {dtype.name}. Leave it out of shared_arg_names."
+            )
         zeros: NDArray = sparse.zeros(stype, shape, where, dtype)
         return zeros
 
     buffer = {} if shared_buffer is None else shared_buffer
+    if shared_buffer is None:
+        shared_exec = None
+    shared_names = () if shared_exec is None else tuple(shared_arg_names or ())
     arguments, gradients = {}, {}
     for name in names:
         is_shared = name in (shared_arg_names or ())
@@ -150,15 +160,21 @@ def simple_bind(
         if requests[name] != "null":
             gradients[name] = array_for(name, of_known, of_gradients)
         if not is_shared:
-            buffer[name] = arguments[name]
-            buffer.update({f"grad of {name}": gradients[name]} if name in gradients else {})
+            buffer[name] = same_memory(arguments[name])
+            if name in gradients:
+                buffer[f"grad of {name}"] = same_memory(gradients[name])
     others = {} if shared_exec is None else shared_exec.aux_dict
     states = {name: array_for(name, others, storage) for name in aux_names}
     return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
 
 
 def evaluate(self: Symbol, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:
-    """Outputs for arrays given by name."""
+    """Outputs for arrays given by name.
+
+    Args:
+        ctx: device; the current context by default.
+        kwargs: an array for each argument.
+    """
     return bind(self, ctx, kwargs, grad_req="null").forward()
 
 

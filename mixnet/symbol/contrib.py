@@ -352,17 +352,29 @@ def cond(
 
 
 def isnan(data: Symbol) -> Symbol:
-    """1 where not a number, else 0."""
+    """1 where not a number, else 0.
+
+    Args:
+        data: a symbol of any shape; the result has its shape and dtype.
+    """
     return data != data  # type: ignore[return-value]
 
 
 def isinf(data: Symbol) -> Symbol:
-    """1 where infinite, else 0."""
+    """1 where infinite, else 0.
+
+    Args:
+        data: a symbol of any shape; the result has its shape and dtype.
+    """
     return apply("abs", data) == math.inf  # type: ignore[return-value,comparison-overlap]
 
 
 def isfinite(data: Symbol) -> Symbol:
-    """1 where neither infinite nor NaN, else 0."""
+    """1 where neither infinite nor NaN, else 0.
+
+    Args:
+        data: a symbol of any shape; the result has its shape and dtype.
+    """
     return apply("abs", data) < math.inf
 
 

@@ -15,19 +15,37 @@ if TYPE_CHECKING:
 
 
 def zeros(shape: int | Sequence[int], dtype: DTypeLike = None, **kwargs: object) -> Symbol:
-    """A symbol of zeros."""
+    """A symbol of zeros.
+
+    Args:
+        shape: a number or a tuple; extents of 0 are inferred from the symbol's readers.
+        dtype: float32 by default.
+        kwargs: ``name`` of the symbol; attributes of its node, named as ``__name__``.
+    """
     return apply("_zeros", shape=shape, dtype=dtype_name(dtype), **kwargs)
 
 
 def ones(shape: int | Sequence[int], dtype: DTypeLike = None, **kwargs: object) -> Symbol:
-    """A symbol of ones."""
+    """A symbol of ones.
+
+    Args:
+        shape: a number or a tuple; extents of 0 are inferred from the symbol's readers.
+        dtype: float32 by default.
+        kwargs: ``name`` of the symbol; attributes of its node, named as ``__name__``.
+    """
     return apply("_ones", shape=shape, dtype=dtype_name(dtype), **kwargs)
 
 
 def full(
     shape: int | Sequence[int], val: float, dtype: DTypeLike = None, **kwargs: object
 ) -> Symbol:
-    """A symbol of ``val`` everywhere."""
+    """A symbol of ``val`` everywhere.
+
+    Args:
+        shape: a number or a tuple of numbers.
+        dtype: float32 by default.
+        kwargs: ``name`` of the symbol; attributes of its node, named as ``__name__``.
+    """
     return apply("_full", shape=shape, value=float(val), dtype=dtype_name(dtype), **kwargs)
 
 
@@ -40,13 +58,25 @@ def arange(
     name: str | None = None,
     dtype: DTypeLike = None,
 ) -> Symbol:
-    """A symbol of numbers from ``start`` up to ``stop``."""
+    """A symbol of numbers from ``start`` up to ``stop``.
+
+    Args:
+        step: difference between two numbers; negative to count down.
+        repeat: how often each number occurs.
+        name: of the symbol.
+        dtype: float32 by default.
+    """
     attributes = {"start": start, "stop": stop, "step": step, "repeat": repeat, "name": name}
     return apply("_arange", **attributes, infer_range=infer_range, dtype=dtype_name(dtype))
 
 
 def eye(N: int, M: int = 0, k: int = 0, dtype: DTypeLike = None, **kwargs: object) -> Symbol:
-    """A symbol of a matrix with ones on diagonal ``k``; ``M`` columns, ``N`` if 0."""
+    """A symbol of a matrix with ones on diagonal ``k``; ``M`` columns, ``N`` if 0.
+
+    Args:
+        dtype: float32 by default.
+        kwargs: ``name`` of the symbol; attributes of its node, named as ``__name__``.
+    """
     return apply("_eye", N=N, M=M, k=k, dtype=dtype_name(dtype), **kwargs)
 
 
@@ -58,7 +88,13 @@ def linspace(
     name: str | None = None,
     dtype: DTypeLike = None,
 ) -> Symbol:
-    """A symbol of ``num`` evenly spaced numbers from ``start`` to ``stop``."""
+    """A symbol of ``num`` evenly spaced numbers from ``start`` to ``stop``.
+
+    Args:
+        endpoint: whether ``stop`` is the last number.
+        name: of the symbol.
+        dtype: float32 by default.
+    """
     attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint, "name": name}
     return apply("_linspace", **attributes, dtype=dtype_name(dtype))
 
@@ -69,7 +105,8 @@ def histogram(a: Symbol, bins: Any = 10, range: Any = None, **kwargs: object) ->
     Args:
         a: any shape.
         bins: their number, with ``range``, or a symbol of edges.
-        range: least and greatest edge.
+        range: smallest and largest edge.
+        kwargs: ``name`` of the symbol; attributes of its node, named as ``__name__``.
 
     Raises:
         ValueError: a number of bins without ``range``.

@@ -439,6 +439,10 @@ class Executor:
     ) -> None:
         """Copy parameters into the arrays of the executor.
 
+        Args:
+            arg_params: arrays of arguments by name.
+            aux_params: arrays of auxiliary states by name.
+
         Raises:
             MXNetError: a name is none of the executor's, unless ``allow_extra_params``.
         """
@@ -473,7 +477,9 @@ class Executor:
         """
         shapes, _, states = self._symbol._shapes(**kwargs)
         if shapes is None:
-            raise ShapeError("reshape: the shapes given do not determine all arguments.")
+            raise ShapeError(
+                f"reshape: the shapes of all arguments cannot be inferred from {kwargs}; give more."
+            )
         arguments: dict[str, NDArray] = {}
         gradients: dict[str, NDArray] = {}
         for (name, array), shape in zip(self._arg_dict.items(), shapes, strict=True):
@@ -482,9 +488,9 @@ class Executor:
             if not same and name not in kwargs and not partial_shaping:
                 named = ", ".join(f"{each}={tuple(s)}" for each, s in kwargs.items())
                 raise ShapeError(
-                    f"reshape: {name} would change from {array.shape} to {shape} though it was not "
-                    f"named: {named} was. Give data of the extents that it was bound with, or pass "
-                    f"partial_shaping=True to make {name} anew."
+                    f"reshape: {named} changes {name} from {array.shape} to {shape}, for which no new shape "
+                    f"was given. Give data of the extents that it was bound with, or pass "
+                    f"partial_shaping=True to create a new array for {name}."
                 )
             arguments[name] = _refitted(name, array, shape, allow_up_sizing)
             if gradient is not None:
@@ -504,10 +510,15 @@ def _own(value: Value) -> Value:
     return alias
 
 
+def same_memory(array: NDArray) -> NDArray:
+    """Another object for the memory of a dense array; a sparse one as it is."""
+    return array if array._is_sparse else array._view(0, array.shape)
+
+
 def _refitted(name: str, array: NDArray, shape: tuple[int, ...], may_grow: bool) -> NDArray:
     """An array of another shape in the memory of ``array``, where that is large enough."""
     if array.shape == shape:
-        return array
+        return same_memory(array)
     count, there = math.prod(shape), math.prod(array.shape)
     if count > there and not may_grow:
         raise ShapeError(

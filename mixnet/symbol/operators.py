@@ -108,7 +108,12 @@ hypot = _either("_Hypot", "_HypotScalar", "_HypotScalar", math.hypot)
 
 
 def _reshape(self: Symbol, *shape: object, **kwargs: object) -> Symbol:
-    """The elements in another shape, with MXNet's codes; see the operator ``Reshape``."""
+    """The elements in another shape, with MXNet's codes; see the operator ``Reshape``.
+
+    Args:
+        kwargs: ``shape``, instead of arguments by position; ``reverse``, to read the codes from the
+            last axis on.
+    """
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = tuple(shape[0])
     return apply("reshape", self, **{"shape": kwargs.pop("shape", shape), **kwargs})
@@ -121,7 +126,12 @@ def _astype(self: Symbol, *args: object, **kwargs: object) -> Symbol:
 
 
 def _transpose(self: Symbol, *axes: object, **kwargs: object) -> Symbol:
-    """Axes in another order, reversed by default."""
+    """Axes in another order, reversed by default.
+
+    Args:
+        axes: the new order of the axes.
+        kwargs: ``axes``, instead of arguments by position.
+    """
     if len(axes) == 1 and isinstance(axes[0], (tuple, list)):
         axes = tuple(axes[0])
     return apply("transpose", self, axes=kwargs.get("axes", axes))
@@ -141,7 +151,13 @@ def _broadcast_like(self: Symbol, *args: object, **kwargs: object) -> Symbol:
 def split_v2(
     ary: Symbol, indices_or_sections: object, axis: int = 0, squeeze_axis: bool = False
 ) -> Symbol:
-    """Split along ``axis`` into equal parts, or before each of several indices."""
+    """Split along ``axis`` into equal parts, or before each of several indices.
+
+    Args:
+        ary: a symbol.
+        indices_or_sections: a number of equal parts, or a tuple of indices at which to cut.
+        squeeze_axis: drop ``axis``, which has extent 1 in each part.
+    """
     if isinstance(indices_or_sections, int):
         attributes: dict[str, Any] = {"indices": [], "sections": indices_or_sections}
     elif isinstance(indices_or_sections, (tuple, list)):
@@ -154,12 +170,22 @@ def split_v2(
 
 
 def _split_method(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
-    """Split along ``axis`` into equal parts, or before each of several indices."""
+    """Split along ``axis`` into equal parts, or before each of several indices.
+
+    Args:
+        args: ``indices_or_sections``, ``axis`` and ``squeeze_axis`` of :func:`split_v2`.
+        kwargs: the same by name.
+    """
     return split_v2(self, *args, **kwargs)
 
 
 def _diag(self: Symbol, k: int = 0, **kwargs: object) -> Symbol:
-    """A diagonal of a matrix, or the matrix with this diagonal."""
+    """A diagonal of a matrix, or the matrix with this diagonal.
+
+    Args:
+        k: number of the diagonal: 0 is the main one, positive ones are above it.
+        kwargs: ``axis1`` and ``axis2``, the axes of the matrix.
+    """
     return apply("diag", self, k=k, **kwargs)
 
 

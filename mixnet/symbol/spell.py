@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mixnet.autograd.function import FunctionOp
 from mixnet.autograd.scope import RecordingScope
 from mixnet.autograd.tape import Mark
 from mixnet.base import GradientError
@@ -18,6 +19,9 @@ from mixnet.ops.registry import find
 from mixnet.ops.schema.attributes import to_text
 from mixnet.passes.inline import inline
 from mixnet.symbol.symbol import Symbol
+
+_CUSTOM_FUNCTION = find("_CustomFunction")
+_NOT_IN_FILES = ("subgraphs", "results")
 
 
 def spelled_out(graph: Graph, keyed: bool = True) -> Graph:
@@ -62,7 +66,7 @@ def _attributes(op: Operator, keywords: Mapping[str, Any]) -> dict[str, str]:
     return {
         name: to_text(keywords[name])
         for name, each in op.attributes.items()
-        if name != "subgraphs"
+        if name not in _NOT_IN_FILES
         and (each.required or name == "scalar" or keywords[name] != each.default)
     }
 
@@ -107,6 +111,11 @@ def get_symbol(x: Any) -> Symbol:
         if node.op is None:
             hint = "var" if isinstance(node.statics, Mark) else "null"
             rebuilt[node] = Node(None, name=f"{hint}{next(arrays)}")
+        elif isinstance(node.op, FunctionOp):
+            inputs = tuple(Entry(rebuilt[entry.node], entry.index) for entry in node.inputs)
+            statics, _ = _CUSTOM_FUNCTION.bind({"results": node.op.results})
+            name = f"node_{next(operations)}"
+            rebuilt[node] = Node(_CUSTOM_FUNCTION, statics, (), inputs, name)
         elif not isinstance(node.op, Op):
             raise GradientError(f"get_symbol: {node.op!r} cannot be stored in a symbol file.")
         else:

@@ -251,7 +251,12 @@ class Symbol:
     # ---- composition --------------------------------------------------------------------------
 
     def __call__(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
-        """A copy of the graph with symbols in place of variables, by position or by name."""
+        """A copy of the graph with symbols in place of variables, by position or by name.
+
+        Args:
+            args: symbols for the variables, in the order of ``list_inputs()``.
+            kwargs: symbols for variables by name.
+        """
         variables = [n for n in self.graph.nodes if n.is_variable]
         if args and kwargs:
             raise AttributeTypeError(

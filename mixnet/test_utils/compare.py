@@ -24,7 +24,12 @@ def _host(value: object) -> Any:
 
 
 def same(a: ArrayLike, b: ArrayLike) -> bool:
-    """Whether two arrays have the same shape and the same elements."""
+    """Whether two arrays have the same shape and the same elements.
+
+    Args:
+        a: an array.
+        b: an array.
+    """
     return np.array_equal(_host(a), _host(b))
 
 
@@ -68,6 +73,10 @@ class ShapesDifferError(CheckError, ShapeError, mxnet_name="AssertionError"):
 
 def checkShapes(a: Any, b: Any) -> None:
     """Raise unless two arrays have the same shape.
+
+    Args:
+        a: an array.
+        b: an array.
 
     Raises:
         AssertionError: they do not.
@@ -186,7 +195,15 @@ def _worst_places(errors: np.ndarray, limit: int) -> tuple[list[tuple[int, ...]]
 def assert_allclose(
     a: ArrayLike, b: ArrayLike, rtol: float = 1e-07, atol: float = 0, equal_nan: bool = True
 ) -> None:
-    """``assert_almost_equal`` with the defaults of ``numpy.testing.assert_allclose``."""
+    """``assert_almost_equal`` with the defaults of ``numpy.testing.assert_allclose``.
+
+    Args:
+        a: an array.
+        b: an array.
+        rtol: relative tolerance.
+        atol: absolute tolerance.
+        equal_nan: whether NaN equals NaN.
+    """
     assert_almost_equal(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
@@ -201,6 +218,14 @@ def assert_almost_equal_with_err(
     mismatches: tuple[int, int] = (10, 10),
 ) -> None:
     """``assert_almost_equal`` that lets a share ``etol`` of the elements differ.
+
+    Args:
+        b: an array; see ``assert_almost_equal`` for the others.
+        rtol: relative tolerance.
+        atol: absolute tolerance.
+        names: of the arrays, for the message.
+        equal_nan: whether NaN equals NaN.
+        mismatches: how many elements the message shows, at most.
 
     Raises:
         AssertionError: more elements differ.
@@ -221,7 +246,14 @@ def assert_almost_equal_ignore_nan(
     atol: float | None = None,
     names: Sequence[str] = ("a", "b"),
 ) -> None:
-    """``assert_almost_equal`` of the places where neither array has NaN."""
+    """``assert_almost_equal`` of the places where neither array has NaN.
+
+    Args:
+        a: an array.
+        b: an array.
+        rtol: relative tolerance.
+        atol: absolute tolerance.
+    """
     a, b = np.copy(_host(a)), np.copy(_host(b))
     missing = np.isnan(a) | np.isnan(b)
     a[missing] = b[missing] = 0
@@ -232,6 +264,12 @@ def compare_ndarray_tuple(
     t1: Any, t2: Any, rtol: float | None = None, atol: float | None = None
 ) -> None:
     """``assert_almost_equal`` of arrays, None, or nested tuples of them.
+
+    Args:
+        t1: an array, None, or a tuple.
+        t2: the same.
+        rtol: relative tolerance.
+        atol: absolute tolerance.
 
     Raises:
         AssertionError: they differ, or have other structures.
@@ -247,7 +285,12 @@ def compare_ndarray_tuple(
 
 
 def same_array(array1: NDArray, array2: NDArray) -> bool:
-    """Whether two arrays share their memory: a change of one shows in the other."""
+    """Whether two arrays share their memory: a change of one shows in the other.
+
+    Args:
+        array1: an array.
+        array2: an array.
+    """
     array1[:] += 1
     if not same(array1, array2):
         array1[:] -= 1

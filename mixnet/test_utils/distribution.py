@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.base import AttributeValueError
 from mixnet.ndarray.ndarray import NDArray
 
 Generator = Callable[[int], Any]
@@ -84,6 +85,7 @@ def chi_square_check(
 
     Raises:
         AssertionError: ``buckets`` is no list.
+        ValueError: as many numbers are not in the buckets as their probabilities say.
     """
     import scipy.stats
 
@@ -99,6 +101,11 @@ def chi_square_check(
         )
     else:
         counts = np.array([np.count_nonzero(samples == each) for each in buckets])
+    if abs(int(counts.sum()) - int(expected.sum())) > len(buckets):
+        raise AttributeValueError(
+            f"chi_square_check: {counts.sum()} of {len(samples)} numbers are in the buckets, where "
+            f"{expected.sum()} are expected. Give buckets for all values, with probabilities whose sum is 1."
+        )
     # The test wants equal sums: what whole numbers leave of the expected counts is spread again.
     weights = np.array(expected, np.float64)
     total = weights.sum()

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 
 def random_arrays(*shapes: tuple[int, ...]) -> Any:
-    """Normal float32 NumPy arrays: one for one shape, else a list."""
+    """Normal float32 NumPy arrays: one for one shape, else a list.
+
+    Args:
+        shapes: a tuple for each array.
+    """
     arrays: list[Any] = [np.asarray(np.random.randn(*shape), default_dtype()) for shape in shapes]
     return arrays[0] if len(arrays) == 1 else arrays
 
@@ -39,7 +43,11 @@ def random_uniform_arrays(*shapes: tuple[int, ...], **kwargs: Any) -> list[np.nd
 
 
 def random_sample(population: Sequence[Any], k: int) -> Any:
-    """``k`` different items of a list, in random order."""
+    """``k`` different items of a list, in random order.
+
+    Args:
+        population: the list.
+    """
     shuffled = population[:]
     np.random.shuffle(shuffled)
     return shuffled[:k]
@@ -50,19 +58,31 @@ def _length(limit: int, allow_zero_size: bool) -> int:
 
 
 def rand_shape_2d(dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False) -> tuple[int, ...]:
-    """A random shape of two axes, with lengths up to ``dim0`` and ``dim1``."""
+    """A random shape of two axes, with lengths up to ``dim0`` and ``dim1``.
+
+    Args:
+        allow_zero_size: whether an extent may be 0.
+    """
     return _length(dim0, allow_zero_size), _length(dim1, allow_zero_size)
 
 
 def rand_shape_3d(
     dim0: int = 10, dim1: int = 10, dim2: int = 10, allow_zero_size: bool = False
 ) -> tuple[int, ...]:
-    """A random shape of three axes, with lengths up to ``dim0``, ``dim1`` and ``dim2``."""
+    """A random shape of three axes, with lengths up to ``dim0``, ``dim1`` and ``dim2``.
+
+    Args:
+        allow_zero_size: whether an extent may be 0.
+    """
     return tuple(_length(each, allow_zero_size) for each in (dim0, dim1, dim2))
 
 
 def rand_shape_nd(num_dim: int, dim: int = 10, allow_zero_size: bool = False) -> tuple[int, ...]:
-    """A random shape of ``num_dim`` axes, with lengths up to ``dim``."""
+    """A random shape of ``num_dim`` axes, with lengths up to ``dim``.
+
+    Args:
+        allow_zero_size: whether an extent may be 0.
+    """
     low = 0 if allow_zero_size else 1
     return tuple(int(each) for each in np.random.randint(low, dim + 1, size=num_dim))
 
@@ -74,12 +94,22 @@ def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int
 
 
 def create_vector(size: int, dtype: DTypeLike = np.int64) -> NDArray:
-    """The numbers 0, 1, ..., ``size`` - 1."""
+    """The numbers 0, 1, ..., ``size`` - 1.
+
+    Args:
+        dtype: of the array.
+    """
     return arange(0, size, dtype=dtype)
 
 
 def create_2d_tensor(rows: int, columns: int, dtype: DTypeLike = np.int64) -> NDArray:
-    """A matrix whose row ``i`` has ``i`` everywhere."""
+    """A matrix whose row ``i`` has ``i`` everywhere.
+
+    Args:
+        rows: number of rows.
+        columns: number of columns.
+        dtype: of the array.
+    """
     return arange(0, rows, dtype=dtype).reshape(rows, 1).broadcast_to((rows, columns))
 
 
@@ -245,7 +275,18 @@ def rand_ndarray(
     distribution: str | None = None,
     ctx: Context | None = None,
 ) -> Any:
-    """A random array, dense (normal values) or sparse; see ``rand_sparse_ndarray``."""
+    """A random array, dense (normal values) or sparse; see ``rand_sparse_ndarray``.
+
+    Args:
+        shape: of the array.
+        stype: ``'default'``, ``'row_sparse'`` or ``'csr'``.
+        density: share of stored values of a sparse array.
+        dtype: float32 by default.
+        modifier_func: applied to each stored value of a sparse array.
+        shuffle_csr_indices: store the columns of csr rows in random order.
+        distribution: ``'uniform'`` or ``'powerlaw'``, of a sparse array.
+        ctx: device of the array.
+    """
     if stype == "default":
         ctx = current_context() if ctx is None else ctx
         return array(random_arrays(shape), ctx=ctx, dtype=dtype or default_dtype())

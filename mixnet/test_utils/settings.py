@@ -23,7 +23,11 @@ def default_context() -> Context:
 
 
 def set_default_context(ctx: Context) -> None:
-    """Make a context the one of everything that does not say another, in this thread."""
+    """Make a context the one of everything that does not say another, in this thread.
+
+    Args:
+        ctx: the context.
+    """
     set_default(ctx)
 
 

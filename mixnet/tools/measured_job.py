@@ -20,6 +20,7 @@ import numpy as np
 
 import mixnet as mx
 from mixnet import autograd, config, gluon
+from mixnet.distributed.measuring import STATUS_FILE
 from mixnet.distributed.processes import World, world
 
 _WARM = 5  # steps after a step has become one program, before anything is measured
@@ -33,10 +34,10 @@ def main(folder: str) -> None:
     """Measure steps; the first worker writes what it found to ``answer.json``."""
     settings = json.loads(Path(folder, "settings.json").read_text())
     job = _Job(Path(folder), settings)
-    whole = job.repeated(job.step)
+    whole = job.repeated(job.step, "steps")
     sent = job.sent_by(job.step)
     parts = job.parts()
-    message = job.repeated(lambda: job.world.gather(np.zeros(4, np.float32)))
+    message = job.repeated(lambda: job.world.gather(np.zeros(4, np.float32)), "short messages")
     if job.world.rank == 0:
         answer = {
             "workers": job.world.size,
@@ -63,6 +64,7 @@ class _Job:
 
     def __init__(self, folder: Path, settings: dict[str, Any]):
         self.world: World = world()
+        self._status = folder / STATUS_FILE if self.world.rank == 0 else None
         self.steps, self.repeats = settings["steps"], settings["repeats"]
         self.device_seconds: float | None = settings["device_seconds"]
         symbol, values = folder / "network-symbol.json", folder / "network-0000.params"
@@ -81,6 +83,7 @@ class _Job:
         self.separate = gluon.Trainer(
             self.network.collect_params(), kvstore="dist_sync", update_on_kvstore=False, **results
         )
+        self.say("compiling")
         for _ in range(config.get("MIXNET_JOINT_STEP_AFTER") + _WARM):
             self.step()
         mx.nd.waitall()
@@ -101,10 +104,18 @@ class _Job:
         if self.device_seconds is not None:
             mx.nd.waitall()  # a device computes what the exchange before has brought
 
-    def repeated(self, step: Callable[[], Any]) -> list[float]:
+    def say(self, text: str) -> None:
+        """Let ``measure`` know what is being done."""
+        if self._status is not None:
+            part = self._status.with_suffix(".part")
+            part.write_text(text)
+            part.replace(self._status)
+
+    def repeated(self, step: Callable[[], Any], name: str) -> list[float]:
         """Seconds of a step, of each repeat: those of the slowest worker."""
         times = []
-        for _ in range(self.repeats):
+        for number in range(self.repeats):
+            self.say(f"{name}, repeat {number + 1} of {self.repeats}")
             self._meet()
             begin = time.perf_counter()
             for _ in range(self.steps):
@@ -116,7 +127,12 @@ class _Job:
 
     def parts(self) -> dict[str, float]:
         """Medians of the parts of a step: each is waited for before the next begins."""
-        rows = [self._split() for _ in range(_WARM_SPLIT + self.steps * self.repeats)]
+        count = _WARM_SPLIT + self.steps * self.repeats
+        rows = []
+        for number in range(count):
+            if number % 5 == 0:
+                self.say(f"parts of a step, {number + 1} of {count}")
+            rows.append(self._split())
         medians = np.median(np.array(rows[_WARM_SPLIT:]), axis=0)
         return dict(zip(("compute", "exchange", "waiting"), map(float, medians), strict=True))
 

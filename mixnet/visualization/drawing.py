@@ -31,7 +31,11 @@ class Picture:
         return self.svg
 
     def save(self, fname: str) -> None:
-        """Write the SVG text to a file."""
+        """Write the SVG text to a file.
+
+        Args:
+            fname: path of the file.
+        """
         with open(fname, "w", encoding="utf-8") as file:
             file.write(self.svg)
 

@@ -129,7 +129,9 @@ def _dtypes(symbol: Symbol, known: Mapping[str, Any]) -> dict[Entry, str]:
     internals = symbol.get_internals()
     _, dtypes, _ = internals.infer_type(**known)
     if dtypes is None:
-        raise ShapeError("Input type is incomplete")
+        raise ShapeError(
+            f"The dtypes of all arrays cannot be inferred from {dict(known)}; give more in dtype."
+        )
     pairs = zip(internals._heads, dtypes, strict=True)
     return {entry: getattr(dtype, "__name__", str(dtype)) for entry, dtype in pairs}
 

@@ -113,7 +113,7 @@ def print_summary(
         ShapeError: the shapes do not determine those of all layers.
     """
     if not isinstance(symbol, Symbol):
-        raise AttributeTypeError("symbol must be Symbol")
+        raise AttributeTypeError(f"symbol must be Symbol, not {type(symbol).__name__}.")
     shapes = shapes_of(symbol, shape) if shape is not None else {}
     ends = [int(line_length * p) for p in positions] if positions[-1] <= 1 else list(positions)
     nodes = symbol.graph.nodes

@@ -52,7 +52,7 @@ def _shape(text: str) -> tuple[str, tuple[int, ...]]:
     try:
         return name, tuple(int(each) for each in extents.split(","))
     except ValueError:
-        message = f"{extents!r} is no shape; write it as data=1,3,224,224"
+        message = f"{extents!r} is not a shape; write it as data=1,3,224,224"
         raise argparse.ArgumentTypeError(message) from None
 
 

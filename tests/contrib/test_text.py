@@ -138,7 +138,7 @@ def test_asking_for_vectors_and_changing_them(files: Path) -> None:
 
 def test_files_that_are_no_embeddings(files: Path) -> None:
     for name, error, message in (
-        ("wrong", AssertionError, "Line 2 of .* has 3 numbers, earlier ones have 2"),
+        ("wrong", AssertionError, "Line 2 of .* has 3 numbers, but earlier ones have 2"),
         ("wrong", mx.base.FileFormatError, "Line 2 of"),
         ("empty", mx.base.FileFormatError, "has no vectors"),
         ("none", ValueError, "There is no file"),

@@ -24,6 +24,8 @@ value = nd.array([1, 2])
 assert hvd.allreduce(value).asnumpy().tolist() == [1, 2]
 assert hvd.broadcast(value, root_rank=0).asnumpy().tolist() == [1, 2]
 assert hvd.allgather(value).asnumpy().tolist() == hvd.alltoall(value).asnumpy().tolist() == [1, 2]
+assert hvd.broadcast_object([1, "a"]) == [1, "a"] and hvd.allgather_object(7) == [7]
+hvd.stop_timeline()  # HOROVOD_TIMELINE has started it
 settings = "sgd", {"learning_rate": 0.25}
 assert trained(lambda parameters: hvd.DistributedTrainer(parameters, *settings)) == [[0.25, -0.5]]
 store = mx.kv.create("horovod")

@@ -53,7 +53,7 @@ def make_hosts(count: int, megabits: int) -> None:
         command("tc", "-n", host, "qdisc", "replace", "dev", "eth0", "root", "tbf", *limit)
 
 
-def run(count: int, folder: str, timeout: float) -> dict[str, Any]:
+def run(count: int, folder: str, timeout: float, status: object) -> dict[str, Any]:
     """A job of ``measure`` with one worker on each host and the scheduler on the switch."""
     answer = Path(folder, "answer.json")
     answer.unlink(missing_ok=True)

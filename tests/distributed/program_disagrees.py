@@ -32,6 +32,7 @@ try:
         store.push("b", values["b"])
     nd.waitall()
 except mx.MXNetError as error:
-    print(f"{type(error).__qualname__}: {error}", flush=True)
+    notes = getattr(error, "__notes__", [])
+    print(f"{type(error).__qualname__}: {error}", *notes, flush=True)
     raise SystemExit(3) from None
 print("nothing was noticed", flush=True)

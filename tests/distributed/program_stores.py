@@ -12,6 +12,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
+from mixnet.base import AttributeValueError
 from mixnet.distributed.clocks import Offset, offsets
 from mixnet.distributed.processes import world
 from mixnet.engine.timeline import now
@@ -405,6 +406,18 @@ def horovod() -> None:
     assert [each.asnumpy().tolist() for each in pair] == [[6] * 2, [6] * 3]
     assert (hvd.cross_size(), hvd.cross_rank()) == (1, 0) and hvd.gloo_built()
     assert not hvd.mpi_enabled()
+    result = hvd.broadcast_object({"epoch": 3 + rank, "names": ("a", "b")}, root_rank=1)
+    assert result == {"epoch": 4, "names": ("a", "b")}
+    assert hvd.allgather_object(["x"] * (rank + 1)) == [["x"], ["x", "x"]]
+    with pytest.raises(AttributeValueError, match="root_rank=2: ranks go from 0 to 1"):
+        hvd.broadcast_object(None, root_rank=2)
+    path = FOLDER / "timeline.json"
+    hvd.start_timeline(str(path))
+    hvd.allreduce(value).wait_to_read()
+    hvd.stop_timeline()
+    if rank == 0:
+        names = {each.get("name") for each in json.loads(path.read_text())["traceEvents"]}
+        assert "all-reduce" in names, names
     x, y = nd.ones((4, 6)) * (rank + 1), nd.array([rank] * 4)
 
     def stepped(make: object) -> list:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from mixnet.distributed.agreement import Agreement, Description, DisagreementError, Questions
-from tests.distributed.launching import launch
+from tests.distributed.launching import PROGRAMS, launch
 
 
 class Job:
@@ -31,8 +32,8 @@ class Job:
             for member in self.members if answer else ():
                 member.hear(answer)
 
-    def announce(self, rank: int, text: str) -> int:
-        number = self.members[rank].note(Description(text))
+    def announce(self, rank: int, text: str, line: str | None = None) -> int:
+        number = self.members[rank].note(Description(text), line)
         self.members[rank].speak()
         return number
 
@@ -80,6 +81,26 @@ def test_who_leaves_the_known_way_is_noticed_by_all(late: bool) -> None:
             member.wait(0, never)
 
 
+def test_a_difference_names_the_lines_of_the_exchanges_that_differ() -> None:
+    """Not those of earlier ones, which have not run yet and fail with it; nor need they be the same."""
+    job = Job(2)
+    for text, lines in (("a", ("x.py:1", "y.py:1")), ("a", ("x.py:2", "y.py:2"))):
+        for rank in range(2):
+            job.announce(rank, text, lines[rank])
+        job.deliver()
+    first = job.announce(0, "a", "x.py:3")  # as before: not asked about
+    job.announce(1, "b", "y.py:9")
+    job.deliver()
+    assert not first
+    for member in job.members:
+        with pytest.raises(
+            DisagreementError, match=r"rank 0: a at x\.py:3; rank 1: b at y\.py:9\."
+        ):
+            member.wait(first, never)
+    long = Description("a").message(1, f"{'d/' * 300}z.py:1")["text"]
+    assert len(long) < 320 and long.endswith("z.py:1")
+
+
 def test_waiting_ends_when_the_job_does() -> None:
     job = Job(2)
     number = job.announce(0, "a")
@@ -93,17 +114,47 @@ def test_waiting_ends_when_the_job_does() -> None:
 
 
 @pytest.mark.parametrize(
-    ("difference", "first", "second"),
+    ("difference", "first", "second", "lines"),
     [
-        ("order", "all-reduce of 'a' (3,) float32", "all-reduce of 'b' (300, 400) float32"),
-        ("kind", "all-reduce of 'b' (300, 400) float32", "rows of 'b' (300, 400) float32"),
-        ("dtype", "all-reduce of 'a' (3,) float32", "all-reduce of 'a' (3,) float64"),
+        (
+            "order",
+            "all-reduce of 'a' (3,) float32",
+            "all-reduce of 'b' (300, 400) float32",
+            ("store.push(key, values[key])", "store.push(key, values[key])"),
+        ),
+        (
+            "kind",
+            "all-reduce of 'b' (300, 400) float32",
+            "rows of 'b' (300, 400) float32",
+            ('store.push("b", values["b"])', 'store.push("b", row)'),
+        ),
+        (
+            "dtype",
+            "all-reduce of 'a' (3,) float32",
+            "all-reduce of 'a' (3,) float64",
+            (
+                'store.push("a", values["a"])',
+                'store.push("a", values["a"].astype("float64"))',
+            ),
+        ),
     ],
 )
-def test_workers_that_push_different_things(difference: str, first: str, second: str) -> None:
+def test_workers_that_push_different_things(
+    difference: str, first: str, second: str, lines: tuple[str, str]
+) -> None:
     job = launch(2, "program_disagrees.py", difference)
     assert job.returncode == 3, job.stdout + job.stderr
     for rank in range(2):  # one error, the same for all
         assert f"[rank {rank}] DisagreementError: The workers come to different" in job.stdout
-    assert f"rank 0: {first}; rank 1: {second}. Push the same keys" in job.stdout
+    parts = f"rank 0: {re.escape(first)} at (\\S+); rank 1: {re.escape(second)} at (\\S+)"
+    named = re.search(rf"{parts}\. Push the same keys", job.stdout)
+    assert named is not None, job.stdout
+    program = (PROGRAMS / "program_disagrees.py").read_text().splitlines()
+    for line, expected in zip(named.groups(), lines, strict=True):
+        file, _, number = line.rpartition(":")
+        assert file.endswith("program_disagrees.py")
+        assert program[int(number) - 1].strip() == expected
+    assert (
+        "raised by" not in job.stdout
+    )  # an exchange that ends with it need not be the one that differs
     assert "gloo" not in job.stdout

@@ -119,6 +119,7 @@ def test_a_server_that_cannot_read_the_key(
         assert lost == {
             "name": "server 0 (process 7 on hNone)",
             "reason": "failed: JobError: cannot be read",
+            "runs": True,
         }
         worker.end()
 

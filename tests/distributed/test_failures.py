@@ -17,7 +17,7 @@ import pytest
 
 import mixnet as mx
 from mixnet.distributed import Job, JobError
-from mixnet.distributed.job import EXIT_NOT_JOINED
+from mixnet.distributed.job import EXIT_LOST, EXIT_NOT_JOINED
 from mixnet.distributed.member import Member, address_of
 from mixnet.distributed.scheduler import Scheduler, free_port
 from tests import processes
@@ -50,6 +50,40 @@ def test_workers_that_end_earlier() -> None:
     frames = [line for line in lines if line.startswith("[rank 0]   File ")]
     assert len(frames) == 1 and "program_ends_early.py" in frames[0], job.stdout
     assert job.returncode == 75
+
+
+_FAILS = """
+import mixnet as mx
+store = mx.kv.create("dist_sync")
+store.init("w", mx.nd.ones(4))
+if store.rank == 1:
+    store.push("w", mx.nd.ones(4))  # which rank 0 does not come to
+    raise ValueError("mine")
+mx.nd.waitall()
+store._barrier()
+"""
+
+
+def test_the_worker_that_failed_ends_before_those_that_lost_it() -> None:
+    """``srun`` and ``mpirun`` take the code of the first, and kill the others."""
+    env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_NUM_SERVER": "0",
+           "DMLC_PS_ROOT_PORT": str(free_port("127.0.0.1")), "DMLC_NUM_WORKER": "2"}  # fmt: skip
+    roles = [{"DMLC_ROLE": "scheduler"}]
+    roles += [{"DMLC_ROLE": "worker", "DMLC_WORKER_ID": str(rank)} for rank in range(2)]
+    scheduler, *workers = [
+        processes.Popen([sys.executable, "-c", _FAILS], env={**env, **role}, cwd=ROOT,
+                        stderr=subprocess.PIPE, text=True)
+        for role in roles
+    ]  # fmt: skip
+    ended: list[int] = []
+    until = time.monotonic() + 60
+    while len(ended) < 2 and time.monotonic() < until:
+        ended += [i for i in range(2) if i not in ended and workers[i].poll() is not None]
+        time.sleep(0.01)
+    messages = [each.communicate(timeout=60)[1] for each in (*workers, scheduler)]
+    assert ended == [1, 0], messages
+    assert [each.returncode for each in workers] == [EXIT_LOST, 1], messages
+    assert "ValueError: mine" in messages[1] and "failed: ValueError: mine" in messages[0]
 
 
 def test_ctrl_c_in_a_push_leaves_all_workers_with_the_same_values() -> None:

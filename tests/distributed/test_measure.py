@@ -12,7 +12,8 @@ import pytest
 
 import mixnet as mx
 from mixnet.base import AttributeTypeError, AttributeValueError
-from mixnet.distributed import MeasureError, measure
+from mixnet.distributed import MeasureError, measure, measuring
+from mixnet.distributed.measuring import _Status
 from mixnet.gluon import nn
 from mixnet.tools.measured_job import bytes_sent
 
@@ -27,10 +28,25 @@ def network() -> nn.HybridSequential:
     return net
 
 
-def test_two_workers() -> None:
+def test_two_workers(capsys: pytest.CaptureFixture[str]) -> None:
     measured = measure(
-        network(), mx.nd.ones((4, 64)), (2,), steps=2, repeats=3, device_seconds=0.02
+        network(),
+        mx.nd.ones((4, 64)),
+        (2,),
+        steps=2,
+        repeats=3,
+        device_seconds=0.02,
+        progress=True,
     )
+    out, errors = capsys.readouterr()
+    assert (
+        out == ""
+        and errors.endswith("\r")
+        and not errors.rpartition("\r")[0].split("\r")[-1].strip()
+    )
+    lines = [line.rstrip() for line in errors.split("\r") if line.strip()]
+    assert lines[0] == "measure: job 1 of 1, 2 workers: starting (0 s)"
+    assert any("2 workers: steps, repeat" in line for line in lines), lines
     (step,) = measured.steps
     assert (measured.batch, measured.repeats, step.workers) == (4, 3, 2)
     numbers = 64 * 128 + 128 + 2 * 128 + 128 * 10 + 10  # moving statistics have no gradients
@@ -44,6 +60,25 @@ def test_two_workers() -> None:
     assert run["origin"] == "processes of one machine" and run["bytes"] == measured.gradient_bytes
     assert run["points"][0]["thr"] == pytest.approx(8 / step.seconds)
     assert "exchange" in repr(measured) and len(repr(measured).splitlines()) == 3
+
+
+def test_a_line_says_what_is_measured_where_somebody_looks(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lines(is_shown: bool | None) -> tuple[str, str]:
+        status = _Status([1, 4], is_shown)
+        status.show(4, "steps, repeat 2 of 5")
+        status.show(4, "more")
+        status.end(is_done=True)
+        return capsys.readouterr()
+
+    assert lines(None) == lines(False) == ("", "")  # neither a notebook nor a terminal
+    first = "measure: job 2 of 2, 4 workers: steps, repeat 2 of 5 (0 s)"
+    second = "measure: job 2 of 2, 4 workers: more (0 s)"
+    text = f"\r{first}\r{second:<{len(first)}}\r{'':<{len(second)}}\r"
+    assert lines(True) == ("", text)
+    monkeypatch.setattr(measuring, "notebook_shell", lambda: "a shell")
+    assert lines(None) == (f"{text}measured 1, 4 workers in 0 s\n", "")
 
 
 def test_the_kernel_counts_what_a_process_sends() -> None:

@@ -102,7 +102,11 @@ def test_who_is_lost_is_told_at_once(capfd: pytest.CaptureFixture) -> None:
         workers[1].end()  # as if killed
         for each in (workers[0], workers[2]):
             lost = (await each.hear())["lost"]
-            assert lost == {"name": "rank 1 (process 7 on h1)", "reason": "has ended"}
+            assert lost == {
+                "name": "rank 1 (process 7 on h1)",
+                "reason": "has ended",
+                "runs": False,
+            }
             each.say(failed="failed: because of rank 1")  # told of once
             each.end()
         assert "rank 1 (process 7 on h1) has ended" in (await server.hear())["end"]
@@ -118,9 +122,11 @@ def test_reasons_of_failed_workers_travel() -> None:
         for each in workers:
             await each.hear()
         workers[0].say(failed="failed: ValueError: bad data")
-        assert (await workers[1].hear())["lost"]["reason"] == "failed: ValueError: bad data"
-        for each in workers:
-            each.end()
+        lost = (await workers[1].hear())["lost"]
+        assert lost["reason"] == "failed: ValueError: bad data" and lost["runs"]
+        workers[0].end()
+        assert await workers[1].hear() == {"ended": True}
+        workers[1].end()
 
     assert with_scheduler(2, talk) == 1
 

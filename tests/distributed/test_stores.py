@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -23,7 +24,7 @@ def test_two_processes(tmp_path: Path) -> None:
     assert "Gloo" not in job.stdout and "coordination" not in job.stdout
 
 
-def test_a_process_without_a_job_is_the_only_one_of_horovod() -> None:
+def test_a_process_without_a_job_is_the_only_one_of_horovod(tmp_path: Path) -> None:
     names = ("DMLC_", "OMPI_", "PMI_", "SLURM_", "MASTER_")
     env = {name: value for name, value in os.environ.items() if not name.startswith(names)}
     run = processes.run(
@@ -32,6 +33,8 @@ def test_a_process_without_a_job_is_the_only_one_of_horovod() -> None:
         text=True,
         timeout=240,
         cwd=ROOT,
-        env={**env, "PYTHONPATH": str(ROOT)},
+        env={**env, "PYTHONPATH": str(ROOT), "HOROVOD_TIMELINE": str(tmp_path / "timeline.json")},
     )
     assert (run.returncode, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+    events = json.loads((tmp_path / "timeline.json").read_text())["traceEvents"]
+    assert {"all-reduce", "broadcast"} <= {each.get("name") for each in events}

@@ -158,6 +158,14 @@ def test_dtypes_and_contexts_of_files(tmp_path: Path) -> None:
     assert other(cast_dtype=True, ctx=mx.cpu(0)).weight.list_ctx() == [mx.cpu(0)]
 
 
+def test_a_missing_file_of_parameters_is_a_value_error(tmp_path: Path) -> None:
+    """MXNet 1.9.1 raises ValueError there, MXNetError elsewhere."""
+    with pytest.raises(ValueError, match="couldn't open file"):
+        nn.Dense(3).load_parameters(str(tmp_path / "none.params"))
+    with pytest.raises(mx.MXNetError):
+        nd.load(str(tmp_path / "none.params"))
+
+
 def test_files_that_do_not_fit(tmp_path: Path) -> None:
     path = str(tmp_path / "a.params")
     net = nn.Dense(3, in_units=3, prefix="d_")

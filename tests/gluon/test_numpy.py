@@ -224,3 +224,17 @@ def test_numpy_scalars_as_attributes() -> None:
     layer.hybridize()
     assert layer(np.ones((2, 6))).shape == (2, 3)
     json.loads(layer.to_symbol().tojson())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "bool"])
+def test_the_negative_in_a_hybridized_block_is_that_outside(dtype: str) -> None:
+    class Negative(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):  # type: ignore[no-untyped-def]
+            return -x
+
+    x = mx.np.array([1, 0], dtype=dtype)
+    block = Negative()
+    block.hybridize()
+    assert block(x).dtype == (-x).dtype
+    assert block(x).tolist() == (-x).tolist()
+    assert (-mx.sym.var("x").as_np_ndarray()).name.startswith("multiply_scalar")  # MXNet 1.9.1's

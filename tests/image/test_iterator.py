@@ -163,7 +163,7 @@ def test_errors(tmp_path: Path) -> None:
     records = write_records(tmp_path, 3)
     with pytest.raises(AssertionError, match="path_imgrec"):
         image.ImageIter(3, SHAPE)
-    with pytest.raises(ValueError, match="CxHxW"):
+    with pytest.raises(ValueError, match=r"\(3, height, width\), not \(24, 20\)"):
         image.ImageIter(3, (24, 20), **records)
     with pytest.raises(ValueError, match="3 channels"):
         image.ImageIter(3, (1, 24, 20), **records)
@@ -173,9 +173,9 @@ def test_errors(tmp_path: Path) -> None:
         image.ImageIter(3, SHAPE, dtype="uint8", **records)
     with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
         image.ImageIter(3, SHAPE, foo=1, **records)
-    with pytest.raises(ValueError, match=r"has 1 label\(s\), label_width is 3"):
+    with pytest.raises(ValueError, match=r"has 1 label\(s\), but label_width is 3"):
         image.ImageIter(3, SHAPE, label_width=3, **records).next()
-    with pytest.raises(ValueError, match=r"index: 0 has 2 label\(s\), label_width is 1"):
+    with pytest.raises(ValueError, match=r"index: 0 has 2 label\(s\), but label_width is 1"):
         image.ImageIter(3, SHAPE, **write_records(tmp_path, 3, 2, name="b")).next()
     with pytest.raises(ValueError, match=r"data_shape is \(3, 24, 20\)"):
         image.ImageIter(3, SHAPE, aug_list=[], **records).next()

@@ -205,7 +205,7 @@ def test_several_labels(tmp_path: Path) -> None:
     assert iterator.provide_label[0].shape == (4, 2)
     assert iterator.next().label[0].asnumpy().tolist() == [[0, 0.5], [1, 1.5], [2, 2.5], [3, 3.5]]
     for width in (1, 3):
-        with pytest.raises(mx.MXNetError, match=rf"has 2 label\(s\), label_width is {width}"):
+        with pytest.raises(mx.MXNetError, match=rf"has 2 label\(s\), but label_width is {width}"):
             ImageRecordIter(**options, label_width=width).next()
     listed = tmp_path / "a.lst"
     listed.write_text("".join(f"{i}\t{i + 100}\tx\n" for i in range(5)))

@@ -229,9 +229,9 @@ def test_errors(tmp_path: Path) -> None:
         image.imrotate(channels_first(), 3, True, True)
     with pytest.raises(TypeError, match="float32"):
         image.imrotate(integers(), 3)
-    with pytest.raises(TypeError, match="scalar"):
+    with pytest.raises(TypeError, match="one number for a single image"):
         image.imrotate(channels_first(), mx.nd.array([3]))
-    with pytest.raises(ValueError, match="equal to the number"):
+    with pytest.raises(ValueError, match="rotation angles for"):
         image.imrotate(mx.nd.stack(channels_first()), mx.nd.array([3, 4]))
     with pytest.raises(mx.base.DTypeError, match=r"CastAug\(\) before"):
         image.ContrastJitterAug(0.4)(integers())

@@ -278,9 +278,9 @@ def test_errors(kind: str) -> None:
         store.init(1, nd.ones(2))
     with pytest.raises(mx.MXNetError, match="Mixed key types"):
         store.push(1, nd.ones(2))
-    with pytest.raises(mx.MXNetError, match=r"shape \(2,\), the pushed array \(5,\)"):
+    with pytest.raises(mx.MXNetError, match=r"shape \(2,\), but the pushed array has \(5,\)"):
         store.push("a", nd.ones(5))
-    with pytest.raises(mx.MXNetError, match=r"shape \(2,\), out has \(3,\)"):
+    with pytest.raises(mx.MXNetError, match=r"shape \(2,\), but out has \(3,\)"):
         store.pull("a", out=nd.ones(3))
     with pytest.raises(mx.MXNetError, match="the value of key a is dense"):
         out = nd.sparse.zeros("row_sparse", (2,))

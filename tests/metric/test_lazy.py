@@ -137,7 +137,7 @@ def test_shapes_that_do_not_fit() -> None:
         metric.MSE().update([nd.ones(4)], [nd.ones(5)])
     with pytest.raises(AssertionError, match="no more than 2 dims"):
         metric.TopKAccuracy(2).update([one], [two.reshape((1, 2, 2))])
-    with pytest.raises(ValueError, match="of 2 classes"):
+    with pytest.raises(ValueError, match="out of bounds for 2 classes"):
         metric.TopKAccuracy(3).update([one], [two])
     with pytest.raises(AssertionError, match="Please use Accuracy"):
         metric.TopKAccuracy()

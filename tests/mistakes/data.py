@@ -97,7 +97,7 @@ MISTAKES = [
         "image.ImageIter(2, (4, 4), imglist=[[0, 'a.jpg']], path_root='.')",
         ValueError,
         "data_shape",
-        "CxHxW",
+        "(3, height, width)",
     ),
     mistake(
         "image.ImageIter(2, (3, 4, 4), imglist=[[0, 'a.jpg']], path_root='.').next()",

@@ -18,6 +18,7 @@ from tests.mistakes import (
     blocks,
     data,
     handed_over,
+    less_common,
     modules,
     operators,
     recurrent,
@@ -40,6 +41,7 @@ MISTAKES = list(
             modules,
             data,
             handed_over,
+            less_common,
         )
     )
 )

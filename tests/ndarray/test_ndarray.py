@@ -270,7 +270,7 @@ def test_an_array_from_a_handle() -> None:
         array[1] += 1
         assert again.asnumpy().tolist() == array.asnumpy().tolist()
     assert array.asnumpy().tolist() == [16, 5, 3]
-    for wrong in (None, 3, [1, 2], ctypes.c_void_p(1), nd.zeros((2, 2), stype="csr")):
+    for wrong in (3, [1, 2], ctypes.c_void_p(1), nd.zeros((2, 2), stype="csr")):
         with pytest.raises(mx.MXNetError, match="takes only the handle of a dense array"):
             nd.NDArray(wrong)
 

@@ -471,6 +471,10 @@ def test_lesson_16_says_how_small_and_how_good_its_integers_are() -> None:
     ((before, after),) = re.findall(r"float32 (\S+)%, int8 (\S+)% right", shown)
     assert abs(float(before) - float(after)) < 1
     table = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    # The weights of convolutions are float32 in the graph: 4 bytes instead of 1.
+    convolutions = 16 * 1 * 3 * 3 + 32 * 16 * 3 * 3
+    (counted,) = re.findall(r"int8: .*parameters (\S+) kB", shown)
+    assert float(counted) * 1e3 - 3 * convolutions == pytest.approx(arrays / 4, rel=0.05)
     (speedup,) = re.findall(
         r"a speedup of (\S+)\.", the("16_exporting", "The arrays shrink to a quarter").source
     )

@@ -74,3 +74,51 @@ def test_a_recorded_step_is_not_cut_for_a_check() -> None:
         draws = np.random.normal(0.0, scale * 2)
     draws.backward()
     assert scale.grad.shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "words"),
+    [
+        ("power", (-1,), "power: a"),
+        ("beta", (-1, 2), "beta: a"),
+        ("beta", (1, -2), "beta: b"),
+        ("chisquare", (0,), "chisquare: df"),
+        ("lognormal", (0, -1), "lognormal: sigma"),
+        ("gamma", (-1,), "gamma: shape"),
+    ],
+)
+@pytest.mark.parametrize("as_arrays", [False, True])
+def test_errors_name_the_function_and_parameter_that_were_called(
+    function: str, arguments: tuple, words: str, as_arrays: bool
+) -> None:
+    values = [np.array(each, dtype="float32") for each in arguments] if as_arrays else arguments
+    with pytest.raises(ValueError, match=f"^{words}.* is out of range; give"):
+        getattr(np.random, function)(*values, size=(2,))
+
+
+def test_choice_needs_an_axis_to_choose_along() -> None:
+    assert np.random.choice(np.ones((3, 2)), size=(4,)).shape == (4, 2)
+    with pytest.raises(mx.MXNetError, match="choice: a is an array without axes"):
+        np.random.choice(np.array(2.0), size=(2,))
+
+
+@pytest.mark.parametrize("shape", [(3, 2.0), (3.0, 2), (True, 6), (6, None)])
+def test_shapes_consist_of_whole_numbers(shape: tuple) -> None:
+    """MXNet 1.9.1 refuses all of them, too: 2.0 and True were 2 and 1."""
+    for call in (
+        lambda: mx.nd.zeros(shape),
+        lambda: mx.nd.random.uniform(shape=shape),
+        lambda: np.zeros(shape),
+        lambda: mx.nd.ones((1, 1)).broadcast_to(shape),
+    ):
+        with pytest.raises(mx.MXNetError, match=r"is not a shape|whole number|shape"):
+            call()
+
+
+@pytest.mark.parametrize("number", [3.0, True, np.array([3.5]).asnumpy()[0]])
+def test_whole_numbers_are_whole_numbers(number: object) -> None:
+    """``num_hidden=3.0`` is refused, as in MXNet 1.9.1."""
+    with pytest.raises(mx.MXNetError, match=r"num_hidden=.* is not a whole number"):
+        mx.nd.FullyConnected(
+            mx.nd.ones((2, 3)), mx.nd.ones((3, 3)), num_hidden=number, no_bias=True
+        )

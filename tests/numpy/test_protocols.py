@@ -40,3 +40,42 @@ def test_functions_of_the_host_leave_numpy_arrays_to_numpy() -> None:
     for sequence in (rows, onp.array(rows)):
         assert type(np.cov(sequence)) is onp.ndarray
     assert type(np.cov(np.array(rows))) is np.ndarray
+
+
+def test_numpy_broadcasts_our_arrays_with_anything() -> None:
+    """matplotlib does, in ``bar``; MXNet refuses."""
+    ours, nothing, numbers = onp.broadcast_arrays(np.ones(2), None, onp.zeros((3, 1)))
+    assert ours.shape == nothing.shape == numbers.shape == (3, 2)
+    assert nothing[0, 0] is None
+    assert [each.tolist() for each in np.broadcast_arrays(np.ones(2), 3)] == [[1, 1], [3, 3]]
+
+
+class Column:
+    """As a column of pandas: an array in all but its class."""
+
+    def __init__(self, numbers: list[float], dtype: str):
+        self._array = onp.array(numbers, dtype)
+        self.dtype = self._array.dtype
+
+    def __array__(self, dtype: object = None, copy: object = None) -> onp.ndarray:
+        return self._array if dtype is None else self._array.astype(dtype)  # type: ignore[call-overload]
+
+
+def test_an_array_of_a_column_has_its_dtype() -> None:
+    """MXNet 1.9.1 makes int64 and float64 of such; it refuses objects."""
+    assert np.array(Column([1, 2], "int64")).dtype == onp.int64
+    assert np.array(Column([1, 2], "float64")).dtype == onp.float64
+    assert np.array(Column([1, 2], "object")).dtype == onp.float32
+    assert np.array(Column([1, 2], "int64"), dtype="float16").dtype == onp.float16
+
+
+def test_arrays_without_elements_print_their_dtype() -> None:
+    """As MXNet 1.9.1 prints them."""
+    assert repr(np.zeros((0,), dtype="bool")) == "array([], dtype=bool)"
+    assert repr(np.zeros((0, 2), dtype="bool")) == "array([], shape=(0, 2), dtype=bool)"
+    assert repr(np.zeros((0,))) == "array([])"
+    assert repr(np.ones((1,), dtype="bool")) == "array([ True])"
+
+
+def test_ravel() -> None:
+    assert X.ravel().tolist() == [1, 2, 3, 4, 5, 6]

@@ -37,6 +37,17 @@ def test_a_program_that_an_equation_runs() -> None:
     assert calls.called(program.eqns[0]) is None
 
 
+def test_primitives_of_programs_within_programs_are_named() -> None:
+    def function(x: jax.Array) -> jax.Array:
+        y = jax.jit(jnp.sin)(x)
+        z = jax.lax.cond(y[0] > 0, jnp.exp, jax.nn.relu, y)
+        return jax.lax.scan(lambda a, b: (a * b, jnp.cos(a)), z[0], z)[1].at[0].add(1)
+
+    names = calls.primitives(jax.make_jaxpr(function)(jnp.ones(3)))
+    assert {"sin", "exp", "max", "mul", "cos", "scatter-add"} <= names
+    assert "tan" not in names
+
+
 @pytest.mark.parametrize(
     "function",
     [

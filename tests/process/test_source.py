@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+import sysconfig
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +16,15 @@ from mixnet import nd
 from mixnet.gluon import HybridBlock, nn
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.registry import find
-from mixnet.process.source import Source, are_lines_kept, source_lines, user_line, user_source
+from mixnet.process.source import (
+    Source,
+    are_lines_kept,
+    in_project,
+    line_in_project,
+    source_lines,
+    user_line,
+    user_source,
+)
 from tests import processes
 
 HERE = __file__
@@ -161,3 +170,23 @@ def test_a_cell_is_known_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
         exec(compile("line = user_line()", file, "exec"), names_here)
         assert names_here["line"] == f"{shown}:1"
         assert str(Source(file, 1, "f")) == f"{shown}:1"
+
+
+def test_views_name_files_without_the_folders_of_the_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path.parent / "elsewhere"))
+    for file, shown in (
+        (tmp_path / "src" / "train.py", "src/train.py"),
+        (tmp_path.parent / "elsewhere" / "part" / "nets.py", "part/nets.py"),
+        (Path(sysconfig.get_path("purelib")) / "torch" / "nn.py", "torch/nn.py"),
+        (tmp_path.parent / "nowhere" / "other.py", "other.py"),
+        (Path(mx.__file__), "mixnet/__init__.py"),
+        ("<string>", "<string>"),
+    ):
+        assert in_project(str(file)) == shown
+        assert line_in_project(f"{file}:7") == f"{shown}:7"
+    monkeypatch.chdir("/")
+    assert in_project(str(tmp_path / "train.py")) == "train.py"
+    assert line_in_project("") == ""

@@ -31,6 +31,19 @@ def test_a_smaller_shape_is_the_first_part_of_the_same_memory() -> None:
     assert large.arg_dict["x"].asnumpy()[:, 0].tolist() == [5.0, 7.0, 1.0, 1.0]
 
 
+def test_arrays_of_the_same_shape_are_other_objects_for_the_same_memory() -> None:
+    executor = sym.BatchNorm(sym.var("x"), name="bn").simple_bind(mx.cpu(), x=(4, 3))
+    again = executor.reshape(x=(4, 3))
+    for before, after in (
+        (executor.arg_dict["x"], again.arg_dict["x"]),
+        (executor.grad_dict["bn_gamma"], again.grad_dict["bn_gamma"]),
+        (executor.aux_dict["bn_moving_mean"], again.aux_dict["bn_moving_mean"]),
+    ):
+        after[:] = 5
+        assert before is not after
+        assert (before.asnumpy() == 5).all()
+
+
 def test_what_grows_is_allowed_to_and_has_memory_of_its_own() -> None:
     executor = dense((2, 3))
     with pytest.raises(mx.MXNetError, match="x would grow from"):

@@ -82,3 +82,34 @@ def test_names_of_a_recorded_computation():
     assert recorded.get_internals().list_outputs() == [
         "var0", "null1", "node_0_output", "node_1_output",
     ]  # fmt: skip
+
+
+class _Scaled(autograd.Function):
+    def forward(self, x, y):
+        return x * 2, y + 1
+
+    def backward(self, first, second):
+        return first * 2, second
+
+
+def test_a_function_of_the_program_is_a_node_that_does_not_run() -> None:
+    """Names, inputs and shapes are MXNet 1.9.1's."""
+    x, y = mx.nd.ones(2), mx.nd.ones(2)
+    x.attach_grad()
+    y.attach_grad()
+    with autograd.record():
+        first, second = _Scaled()(x * 3, y)
+        total = first + second.sum()
+    symbol = autograd.get_symbol(total)
+    nodes = json.loads(symbol.tojson())["nodes"]
+    assert nodes[3] == {"op": "_CustomFunction", "name": "node_1", "inputs": [[1, 0, 0], [2, 0, 0]]}
+    assert symbol.get_internals().list_outputs() == [
+        "var0", "node_0_output", "var1", "node_1_output0", "node_1_output1", "node_2_output",
+        "node_3_output",
+    ]  # fmt: skip
+    assert symbol.infer_shape(var0=(2,), var1=(2,)) == ([(2,), (2,)], [(2,)], [])
+    executor = symbol.simple_bind(mx.cpu(), var0=(2,), var1=(2,))
+    with pytest.raises(
+        mx.MXNetError, match=r"recorded autograd.Function has no Python code.*CustomOp"
+    ):
+        executor.forward()[0].asnumpy()

@@ -133,7 +133,8 @@ def test_mixing_symbol_and_arrays_learns() -> None:
 def test_executor_reshape_monitor_and_errors() -> None:
     executor = mlp().simple_bind(mx.cpu(), data=(4, 6), softmax_label=(4,))
     smaller = executor.reshape(data=(2, 6), softmax_label=(2,))
-    assert smaller.arg_dict["fc1_weight"] is executor.arg_dict["fc1_weight"]
+    smaller.arg_dict["fc1_weight"][:] = 2
+    assert (executor.arg_dict["fc1_weight"].asnumpy() == 2).all()
     assert smaller.forward()[0].shape == (2, 3)
     outputs = []
     executor.set_monitor_callback(lambda name, array: outputs.append((name, array.shape)))
@@ -223,25 +224,47 @@ def test_outputs_are_there_before_they_are_computed() -> None:
         executor.copy_params_from({"q": mx.nd.ones(1)})
 
 
+def shares(one: Any, other: Any) -> bool:
+    """Whether two arrays are different objects for the same memory."""
+    one[:] = 3
+    other[:] = 4
+    return one is not other and bool((one.asnumpy() == 4).all())
+
+
 def test_executors_share_arrays() -> None:
-    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    """What MXNet 1.9.1 shares: memory, in new arrays; nothing without ``shared_buffer``."""
+    net = mx.sym.BatchNorm(
+        mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc"), name="bn"
+    )
     first = net.simple_bind(mx.cpu(), data=(4, 5))
     buffers: dict = {}
     second = net.simple_bind(
         mx.cpu(), data=(2, 5), shared_exec=first, shared_arg_names=["fc_weight", "fc_bias"],
         shared_buffer=buffers,
     )  # fmt: skip
-    assert second.arg_dict["fc_weight"] is first.arg_dict["fc_weight"]
-    assert second.grad_dict["fc_weight"] is first.grad_dict["fc_weight"]
-    assert second.arg_dict["data"] is not first.arg_dict["data"] is not buffers["data"]
+    assert shares(second.arg_dict["fc_weight"], first.arg_dict["fc_weight"])
+    assert shares(second.grad_dict["fc_weight"], first.grad_dict["fc_weight"])
+    assert shares(second.aux_dict["bn_moving_mean"], first.aux_dict["bn_moving_mean"])
+    assert second.arg_dict["data"].shape != first.arg_dict["data"].shape
     third = net.simple_bind(mx.cpu(), data=(2, 5), shared_buffer=buffers)
-    assert third.arg_dict["data"] is second.arg_dict["data"]
-    assert third.grad_dict["data"] is second.grad_dict["data"] is buffers["grad of data"]
-    assert third.arg_dict["fc_bias"] is buffers["fc_bias"]
+    assert shares(third.arg_dict["data"], second.arg_dict["data"])
+    assert shares(third.grad_dict["data"], buffers["grad of data"])
+    assert not shares(third.arg_dict["fc_weight"], second.arg_dict["fc_weight"])
+    assert shares(third.arg_dict["fc_bias"], buffers["fc_bias"])
     fourth = net.simple_bind(
-        mx.cpu(), data=(2, 5), shared_arg_names=["fc_bias"], shared_buffer=buffers
+        mx.cpu(), data=(2, 5), shared_exec=first, shared_arg_names=["fc_weight"]
     )
-    assert fourth.arg_dict["fc_bias"] is not buffers["fc_bias"]
+    assert not shares(fourth.arg_dict["fc_weight"], first.arg_dict["fc_weight"])
+    assert not shares(fourth.aux_dict["bn_moving_mean"], first.aux_dict["bn_moving_mean"])
+
+
+def test_shared_arguments_have_the_shapes_of_the_executor_that_shares_them() -> None:
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    first = net.simple_bind(mx.cpu(), data=(4, 5))
+    with pytest.raises(RuntimeError, match=r"data is in shared_arg_names.*\(4, 5\).*\(2, 5\)"):
+        net.simple_bind(
+            mx.cpu(), data=(2, 5), shared_exec=first, shared_arg_names=["data"], shared_buffer={}
+        )
 
 
 @pytest.mark.parametrize("value", ["a", None, [1], {}])

@@ -139,6 +139,41 @@ def test_other_launchers(capsys: pytest.CaptureFixture, hosts: str) -> None:
         assert part in manifest
 
 
+_QSUB = """#!/bin/sh
+while [ "$1" != -o ]; do shift; done
+log=$2
+for task in 1 2; do
+    file=$(echo "$log" | sed "s/[$]TASK_ID/$task/")
+    { echo "task $task begins"; [ $task = 1 ] || printf 'my reason'; } > "$file"
+done
+sleep 0.5
+echo 'Job 3.1 exited with exit code 75.'
+echo 'Job 3.2 exited with exit code 7.'
+echo 'Your job-array 3.1-2:1 ("mixnet") has been submitted'
+exit 75
+"""
+
+
+def test_what_tasks_of_sge_print_is_shown_with_their_ranks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    qsub = tmp_path / "qsub"
+    qsub.write_text(_QSUB)
+    qsub.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    out = io.StringIO()
+    workers = [each for each in processes(Plan(("x",), 2, launcher="sge")) if each.is_worker]
+    scheduler = shell("scheduler", "sleep 60", is_worker=False)
+    assert Supervisor(out).run([scheduler, *workers]) == 7
+    text = out.getvalue()
+    assert "[rank 0] task 1 begins\n" in text and "[rank 1] task 2 begins\n" in text
+    assert text.endswith(
+        "mixnet-launch: rank 1 failed first (exit code 7). Its last lines:\n"
+        "    task 2 begins\n    my reason\n"
+    ), text
+
+
 def test_hosts_and_addresses(hosts: str, tmp_path: Path) -> None:
     assert read_hosts(hosts) == ("127.0.0.2", "user@127.0.0.3:2222", "user@127.0.0.3:2222")
     assert own_address(["127.0.0.2"]).startswith("127.0.0.")

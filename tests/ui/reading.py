@@ -82,6 +82,18 @@ FIND = """(root) => {
   for (let i = 0; i < lines.length; i++)
     for (let k = i + 1; k < lines.length; k++)
       if (lines[i].e !== lines[k].e && meet(lines[i], lines[k]) && scrolled(lines[i].e) === scrolled(lines[k].e)) found.push(`over: ${lines[i].text} | ${lines[k].text}`);
+  // Broken: a name of a program on two lines, although one would have room for it.
+  for (const e of all.filter((each) => each.matches('code'))) {
+    const walk = document.createTreeWalker(e, NodeFilter.SHOW_TEXT), room = e.closest('td, .mx-row1, .mx-side')?.clientWidth ?? e.clientWidth;
+    for (let node = walk.nextNode(); node; node = walk.nextNode())
+      for (const word of node.data.matchAll(/\\w+/g)) {
+        const range = document.createRange();
+        range.setStart(node, word.index);
+        range.setEnd(node, word.index + word[0].length);
+        const parts = [...range.getClientRects()].filter((r) => r.width > 0);
+        if (new Set(parts.map((r) => Math.round(r.top))).size > 1 && parts.reduce((sum, r) => sum + r.width, 0) < room / 2) found.push(`broken: ${word[0]}`);
+      }
+  }
   // A time or a size with an exponent is the error of a calculation, 1e-9 ns for the time 0 say.
   const exponent = /^-?[\\d.]+e-\\d+ (ns|B)$/;
   for (const { text } of lines) if (exponent.test(text)) found.push(`exponent: ${text}`);

@@ -6,6 +6,7 @@ import html
 import json
 import re
 import sys
+import sysconfig
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from xml.etree import ElementTree
@@ -34,6 +35,13 @@ def view(request: pytest.FixtureRequest) -> View:
 @pytest.fixture(params=sorted(EXAMPLES))
 def fresh(request: pytest.FixtureRequest) -> View:
     return EXAMPLES[request.param]()
+
+
+def test_no_folder_of_this_machine_is_in_a_view(view: View) -> None:
+    """A saved page is sent to others."""
+    text = json.dumps(view.payload) + view.html() + view.svg()
+    folders = Path(__file__).parents[2], Path(mx.__file__).parents[1], sysconfig.get_path("purelib")
+    assert [each for each in folders if f"{each}/" in text] == []
 
 
 def test_every_view_has_an_example() -> None:

@@ -1,20 +1,33 @@
-// ArrayView: a heat map of one slice, a slider over slices, the value under the pointer or the cursor keys.
+// ArrayView: a heat map of one slice, with numbers where cells have room, a slider over slices, the value under the
+// pointer or the cursor keys.
 import { button, h, slider } from "./core/dom.js";
 import { digits, shape } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
 
 // Edge of a cell: few rows get large ones.
-export const edgeOf = (rows) => Math.min(24, Math.max(14, Math.floor(157 / Math.max(rows, 1))));
+export const edgeOf = (rows) => Math.min(32, Math.max(14, Math.floor(157 / Math.max(rows, 1))));
+const ROOM = 34; // pixels of a cell that a number fits into
 
 // Blue for the lowest, white in the middle, red for the highest; where both signs occur, white is zero, and blue and red
 // are equally far from it. Grey for what is not finite.
-export function colour(cell, { low, high }) {
-  if (cell === 255) return "rgb(128,128,128)";
+export const colour = (cell, range) => `rgb(${mixture(cell, range).join(",")})`;
+
+function mixture(cell, { low, high }) {
+  if (cell === 255) return [128, 128, 128];
   const t = cell / 254, warmth = low < 0 && high > 0 ? about(cell, low, high) / Math.max(-low, high) : low === high ? 0 : 2 * t - 1;
   const end = warmth < 0 ? [33, 102, 172] : [178, 24, 43];
-  return `rgb(${end.map((part) => Math.round(247 + (part - 247) * Math.abs(warmth))).join(",")})`;
+  return end.map((part) => Math.round(247 + (part - 247) * Math.abs(warmth)));
 }
+
+// What a number is written in: the more legible of black and white (relative luminance, as in WCAG).
+export function inkOn(cell, range) {
+  const [r, g, b] = mixture(cell, range).map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b < 0.18 ? "#fff" : "#000";
+}
+
+// The colours from the lowest to the highest value, as the background of an element.
+const ramp = (range) => `linear-gradient(to right,${[0, 63.5, 127, 190.5, 254].map((cell) => colour(cell, range)).join(",")})`;
 
 // The number that a cell stands for.
 const about = (cell, low, high) => low * (1 - cell / 254) + high * (cell / 254);
@@ -36,8 +49,9 @@ export function rangeOf({ low, high, finite }) {
 export default view("ArrayView", (ctx) => {
   let edge = edgeOf(ctx.payload.axes[0].length);
   const title = h("b"), facts = h("span"), control = h("span");
+  const legend = h("span", { title: "colours from the lowest value to the highest", style: "width:72px;height:14px;border:1px solid var(--mx-line)" });
   const compute = button("Compute", "run the pending operations and show the values", () => (ctx.say("computing …"), ctx.send({ do: "compute" })));
-  ctx.bar.append(title, facts, control, compute);
+  ctx.bar.append(title, facts, legend, control, compute);
   const cells = () => ctx.payload.cells[ctx.state.slice ?? 0] ?? [];
   const tell = (at) => {
     if (!at) return;
@@ -50,10 +64,19 @@ export default view("ArrayView", (ctx) => {
     height: 260,
     bounds: () => ({ x: 0, y: 0, width: edge * Math.max(ctx.payload.axes[1].length, 1), height: edge * Math.max(ctx.payload.axes[0].length, 1) }),
     draw(g, camera) {
+      const piece = ctx.state.slice ?? 0, isWritten = Boolean(ctx.payload.values) && edge * camera.kx >= ROOM;
+      g.font = `${11 / camera.kx}px system-ui, sans-serif`;
+      g.textAlign = "center";
+      g.textBaseline = "middle";
       cells().forEach((row, i) =>
         row.forEach((cell, j) => {
           g.fillStyle = colour(cell, ctx.payload);
           g.fillRect(j * edge, i * edge, edge - 1, edge - 1);
+          if (!isWritten) return;
+          const words = valueAt(ctx.payload, piece, i, j);
+          if (g.measureText(words).width > edge - 3) return; // the line below says it
+          g.fillStyle = inkOn(cell, ctx.payload);
+          g.fillText(words, (j + 0.5) * edge - 0.5, (i + 0.5) * edge - 0.5);
         }),
       );
       const at = ctx.state.at;
@@ -85,6 +108,8 @@ export default view("ArrayView", (ctx) => {
       edge = edgeOf(p.axes[0].length);
       title.textContent = shape(p.shape);
       facts.textContent = [p.dtype, p.context, p.state, rangeOf(p)].filter(Boolean).join(" · ");
+      legend.hidden = p.low === null || p.low === p.high;
+      if (!legend.hidden) legend.style.background = ramp(p);
       const many = p.slices.length > 1;
       const show = (i) => `[${p.slices[i].join(", ")}]${p.of > p.slices.length ? ` (first ${p.slices.length} of ${p.of})` : ""}`;
       control.replaceChildren(

@@ -1,5 +1,5 @@
 // OpExplorer: one operator on small data; sliders, and every number of the result explained.
-import { h, select, tableOf } from "./core/dom.js";
+import { code, h, select, tableOf } from "./core/dom.js";
 import { columns, digits, fitted, short } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
@@ -219,7 +219,7 @@ export default view("OpExplorer", (ctx) => {
       ...(scene.rows.length > rows.length ? [h("p", null, `and ${scene.rows.length - rows.length} more`)] : []),
       h("p", null, h("b", null, scene.total)),
       h("h3", null, "The same in mixnet"),
-      h("code", null, callOf(ctx.payload, ctx.state)),
+      code(callOf(ctx.payload, ctx.state)),
     );
   }
 

@@ -1,5 +1,5 @@
 // MemoryView: all plans at one scale, the boxes of the chosen one, and who is alive at a time.
-import { button, factsOf, freshId, h, link } from "./core/dom.js";
+import { breakable, button, code, factsOf, freshId, h, link } from "./core/dom.js";
 import { bytes as size, count, howMany, rounded, seconds, ticks } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
@@ -391,7 +391,7 @@ export default view("MemoryView", (ctx) => {
           "li",
           { role: "option", id: freshId("alive"), "aria-selected": String(n === number), "data-number": n, onclick: () => select(n) },
           h("span", { class: "mx-kind", style: `background:var(--mx-c${KINDS[kind][0]})` }, kind), ` ${size(graph.arrays.bytes[n])}`,
-          h("small", null, isPlan() ? nameOf(graph, n) : `${nameOf(graph, n)} ${lineOf(graph, n)}`),
+          h("small", null, nameOf(graph, n), isPlan() ? "" : [" ", breakable(lineOf(graph, n))]),
         );
       }),
       ...(alive.length > LISTED ? [h("li", { role: "option", "aria-disabled": "true", "aria-selected": "false" }, `the largest ${LISTED} of ${alive.length}`)] : []),
@@ -415,6 +415,10 @@ export default view("MemoryView", (ctx) => {
   function lineOf(graph, n) {
     const source = sourceOf(ctx.payload, graph, n);
     return source ? `${source[0].split("/").at(-1)}:${source[1]}: ${source[2]}` : "";
+  }
+  function lineCell(graph, n) {
+    const source = sourceOf(ctx.payload, graph, n);
+    return source && h("div", null, `${source[0].split("/").at(-1)}:${source[1]}`, h("br"), code(source[2]));
   }
   function overview(plan) {
     const rows = isPlan()
@@ -441,7 +445,7 @@ export default view("MemoryView", (ctx) => {
       ["kind", `${arrays.kind[number]}, ${KINDS[arrays.kind[number]][1]}`],
       ["lives", lifetime(p, number)],
       ...(isPlan() ? [["storage", storage < 0 ? "none: a view" : `${storage}, at ${plan.offset[storage].toLocaleString("en-US")}`]] : []),
-      ["line", lineOf(graph, number) || "unknown: MIXNET_SOURCE_LINES=1 records source lines of symbols in scripts"],
+      ["line", lineCell(graph, number) || "unknown: MIXNET_SOURCE_LINES=1 records source lines of symbols in scripts"],
     ];
     return [
       h("h2", null, nameOf(graph, number)),

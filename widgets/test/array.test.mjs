@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { colour, rangeOf, valueAt } from "../src/array.js";
+import { colour, inkOn, rangeOf, valueAt } from "../src/array.js";
 
 test("a place tells its own number where it is stored, and about it elsewhere", () => {
   const few = { low: 0.5, high: 1000, cells: [[[254, 0, 0, 255]]], values: [[[1000, 1, 0.5, "nan"]]] };
@@ -19,6 +19,11 @@ test("white is zero where both signs occur, and the middle of the values elsewhe
   assert.equal(colour(0, both), "rgb(176,199,222)", "a third of the way to blue");
   assert.deepEqual([0, 127, 254].map((cell) => colour(cell, { low: 2, high: 4 })), [blue, white, red]);
   assert.equal(colour(127, { low: 5, high: 5 }), white);
+});
+
+test("numbers are black on pale cells and white on dark ones", () => {
+  const inks = [0, 64, 127, 190, 254, 255].map((cell) => inkOn(cell, { low: 0, high: 1 }));
+  assert.deepEqual(inks, ["#fff", "#000", "#000", "#000", "#fff", "#000"]);
 });
 
 test("the range says what is not finite", () => {

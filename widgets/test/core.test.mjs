@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { broughtIn, clampCamera, fitCamera, zoomAt } from "../src/core/camera.js";
+import { tokens } from "../src/core/dom.js";
 import { bytes, howMany, count, seconds, shape, short, shorterName } from "../src/core/format.js";
 
 test("numbers for people", () => {
@@ -18,6 +19,12 @@ test("numbers for people", () => {
   assert.deepEqual([0, 1, 1200].map((n) => howMany(n, "step")), ["0 steps", "1 step", "1,200 steps"]);
   assert.deepEqual(["box", "match", "pass", "query", "array"].map((of) => howMany(1, of)), ["1 box", "1 match", "1 pass", "1 query", "1 array"]);
   assert.deepEqual(["box", "match", "pass", "query", "array"].map((of) => howMany(2, of)), ["2 boxes", "2 matches", "2 passes", "2 queries", "2 arrays"]);
+});
+
+test("a line of a program breaks between tokens", () => {
+  assert.deepEqual(tokens("nn.Dense(units=8), 1.5e-3"), ["nn", ".Dense(", "units=8), 1.5e-3"]);
+  assert.deepEqual(tokens("a_long_name"), ["a_long_name"]);
+  assert.deepEqual(tokens("f((1, 2))[-1]"), ["f(", "(1, 2))[-1]"]);
 });
 
 test("zooming keeps the point under the pointer", () => {

@@ -49,7 +49,7 @@ def _is_half(target_dtype: DTypeLike) -> bool:
     """
     half = target_dtype in ("float16", np.float16)
     if not (half or _is_bfloat16(target_dtype)):
-        raise CheckError(f"not supported type: {target_dtype}; use 'float16' or 'bfloat16'")
+        raise CheckError(f"not supported type: {target_dtype}; use 'float16' or 'bfloat16'.")
     return half
 
 
@@ -58,22 +58,38 @@ def _is_bfloat16(target_dtype: DTypeLike) -> bool:
 
 
 def list_lp16_ops(target_dtype: DTypeLike) -> list[str]:
-    """Names of operators that compute in half precision."""
+    """Names of operators that compute in half precision.
+
+    Args:
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+    """
     return symbol_fp16.FP16_FUNCS if _is_half(target_dtype) else symbol_bf16.BF16_FUNCS
 
 
 def list_fp32_ops(target_dtype: DTypeLike) -> list[str]:
-    """Names of operators that need float32."""
+    """Names of operators that need float32.
+
+    Args:
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+    """
     return symbol_fp16.FP32_FUNCS if _is_half(target_dtype) else symbol_bf16.FP32_FUNCS
 
 
 def list_lp16_fp32_ops(target_dtype: DTypeLike) -> list[str]:
-    """Names of operators that compute in the precision that comes."""
+    """Names of operators that compute in the precision of their inputs.
+
+    Args:
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+    """
     return symbol_fp16.FP16_FP32_FUNCS if _is_half(target_dtype) else symbol_bf16.BF16_FP32_FUNCS
 
 
 def list_conditional_fp32_ops(target_dtype: DTypeLike) -> list[tuple[str, str, list[str]]]:
-    """Operators that need float32 with certain values of an attribute: name, attribute, values."""
+    """Operators that need float32 with certain values of an attribute: name, attribute, values.
+
+    Args:
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+    """
     return (
         symbol_fp16.CONDITIONAL_FP32_FUNCS
         if _is_half(target_dtype)
@@ -82,14 +98,22 @@ def list_conditional_fp32_ops(target_dtype: DTypeLike) -> list[tuple[str, str, l
 
 
 def list_widest_type_cast(target_dtype: DTypeLike) -> list[str]:
-    """Names of operators whose inputs all get the widest precision among them."""
+    """Names of operators whose inputs all get the widest precision among them.
+
+    Args:
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+    """
     return (
         symbol_fp16.WIDEST_TYPE_CASTS if _is_half(target_dtype) else symbol_bf16.WIDEST_TYPE_CASTS
     )
 
 
 def list_loss_output_functions(target_dtype: DTypeLike) -> list[str]:
-    """Names of operators that are a loss with a gradient of their own."""
+    """Names of operators that are a loss with a gradient of their own.
+
+    Args:
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+    """
     return (
         symbol_fp16.LOSS_OUTPUT_FUNCTIONS
         if _is_half(target_dtype)
@@ -98,7 +122,11 @@ def list_loss_output_functions(target_dtype: DTypeLike) -> list[str]:
 
 
 def list_lp16_use_fp32_params(target_dtype: DTypeLike) -> dict[str, list[str]] | None:
-    """Operators whose parameters stay in float32, with the parameters; None for float16."""
+    """Operators whose parameters stay in float32, with the parameters; None for float16.
+
+    Args:
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+    """
     return None if _is_half(target_dtype) else symbol_bf16.BF16_USE_FP32_PARAMS
 
 
@@ -155,9 +183,12 @@ def init(
 def init_trainer(optimizer_or_trainer: object) -> None:
     """Let a Trainer scale its loss dynamically, and skip steps with an overflow.
 
+    Args:
+        optimizer_or_trainer: a ``gluon.Trainer``.
+
     Raises:
         CheckError: ``init`` was not called.
-        TypeError: it is no Trainer.
+        TypeError: it is not a Trainer.
     """
     if not _amp_initialized:
         raise CheckError("AMP not initialized, did you forget to call amp.init()?")
@@ -170,7 +201,10 @@ def _as_trainer(optimizer_or_trainer: object) -> Trainer:
     if isinstance(optimizer_or_trainer, Trainer):
         return optimizer_or_trainer
     if isinstance(optimizer_or_trainer, Optimizer):
-        raise AttributeTypeError("AMP is currently only compatible with Gluon Trainer")
+        raise AttributeTypeError(
+            f"AMP is currently only compatible with Gluon Trainer, not with the optimizer "
+            f"{type(optimizer_or_trainer).__name__}. Pass it to a Trainer, and give that."
+        )
     raise AttributeTypeError(
         f"optimizer_or_trainer should be a Gluon Trainer, instead is {type(optimizer_or_trainer).__name__}"
     )
@@ -206,8 +240,11 @@ def scale_loss(loss: Any, optimizer_or_trainer: Any) -> Iterator[Any]:
 def unscale(optimizer_or_trainer: object) -> None:
     """Take the scale out of the gradients, to clip them for example, before the step.
 
+    Args:
+        optimizer_or_trainer: a ``gluon.Trainer``.
+
     Raises:
-        TypeError: it is no Trainer.
+        TypeError: it is not a Trainer.
     """
     trainer = _as_trainer(optimizer_or_trainer)
     scaler = trainer._amp_loss_scaler
@@ -240,14 +277,14 @@ def _check_lists(target_dtype: DTypeLike, low: Names, full: Names, conditional: 
     if not listed <= known:
         raise CheckError(
             f"Can only choose ops from amp.list_lp16_ops, list_fp32_ops, list_lp16_fp32_ops and "
-            f"list_conditional_fp32_ops of {target_dtype}. Op {listed - known} not in any of them"
+            f"list_conditional_fp32_ops of {target_dtype}. Op {listed - known} not in any of them."
         )
     pairs = [(a, b) for a in lists for b in lists if a > b]
     for first, second in pairs:
         common = lists[first] & lists[second]
         if common:
             raise CheckError(
-                f"Ops cannot be in two or more lists. Common ops in {first} and {second} {common}"
+                f"Ops cannot be in two or more lists. {first} and {second} both contain {common}."
             )
 
 
@@ -279,15 +316,20 @@ def convert_symbol(
         MXNetError: ``data_names`` has a name that the symbol lacks.
     """
     if not isinstance(sym, Symbol):
-        raise CheckError("First argument to convert_symbol should be Symbol")
+        raise CheckError(f"convert_symbol: sym must be a Symbol, not {type(sym).__name__}.")
     _check_dtype(target_dtype)
     for each in (target_dtype_ops, fp32_ops):
         if each is not None and not isinstance(each, list):
-            raise CheckError("give the operators as a list of names")
+            raise CheckError(
+                f"convert_symbol: give operators as a list of names, such as ['Convolution'], not "
+                f"{each!r:.60}."
+            )
     _check_lists(target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops)
     excluded = [] if excluded_sym_names is None else excluded_sym_names
     if not isinstance(excluded, list):
-        raise CheckError("excluded_sym_names should be a list of strs")
+        raise CheckError(
+            f"convert_symbol: excluded_sym_names must be a list of names, not {excluded!r:.60}."
+        )
     names = {node.name for node in sym.graph.nodes}
     for name in data_names or ():
         if name not in names:
@@ -307,7 +349,9 @@ def convert_symbol(
 def _check_dtype(target_dtype: DTypeLike) -> None:
     half = target_dtype in ("float16", np.float16)
     if not (half or _is_bfloat16(target_dtype)):
-        raise CheckError("Only target_dtype float16 and bfloat16 are supported currently")
+        raise CheckError(
+            f"Only target_dtype float16 and bfloat16 are supported, not {target_dtype!r}."
+        )
 
 
 def convert_model(
@@ -324,8 +368,14 @@ def convert_model(
     """A symbol as of :func:`convert_symbol`, with its parameters.
 
     Args:
+        sym: the symbol.
         arg_params: parameters by name.
         aux_params: states by name.
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+        target_dtype_ops: as for :func:`convert_symbol`, also for the next three.
+        fp32_ops: names of operators that need float32.
+        conditional_fp32_ops: triples of name, attribute and values.
+        excluded_sym_names: names of nodes that compute in float32.
         cast_optional_params: parameters that are only read in half precision are stored in it, and
             the symbol reads them without a cast.
 
@@ -336,10 +386,13 @@ def convert_model(
         CheckError: an argument is of the wrong kind, or names an unknown operator.
     """
     if not isinstance(sym, Symbol):
-        raise CheckError("First argument to convert_model should be Symbol")
+        raise CheckError(f"convert_model: sym must be a Symbol, not {type(sym).__name__}.")
     for name, parameters in (("arg_params", arg_params), ("aux_params", aux_params)):
         if not isinstance(parameters, dict):
-            raise CheckError(f"{name} should be a dict of names to NDArrays")
+            raise CheckError(
+                f"convert_model: {name} must be a dict from names to NDArrays, not "
+                f"{type(parameters).__name__}."
+            )
     data = [name for name in sym.list_arguments() if name not in arg_params]
     converted = convert_symbol(
         sym,
@@ -379,19 +432,26 @@ def convert_hybrid_block(
 
     Args:
         block: the network.
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+        target_dtype_ops: as for :func:`convert_symbol`, also for the next three.
+        fp32_ops: names of operators that need float32.
+        conditional_fp32_ops: triples of name, attribute and values.
+        excluded_sym_names: names of nodes that compute in float32.
         ctx: where its parameters go.
         cast_optional_params: parameters that are only read in half precision are stored in it.
 
     Raises:
-        CheckError: it is no HybridBlock.
+        CheckError: it is not a HybridBlock.
         RuntimeError: it was not hybridized and called.
     """
     if not isinstance(block, HybridBlock):
-        raise CheckError("block input should be a HybridBlock")
+        raise CheckError(
+            f"convert_hybrid_block: block must be a HybridBlock, not {type(block).__name__}."
+        )
     if not block._active or not (block._cached_graph or block._cache):
         raise MXNetError(
             "Please first call block.hybridize() and then run forward with this block at least once "
-            "before calling export."
+            "before converting it."
         )
     symbol = block.to_symbol()
     own = {each.name: each for each in block.collect_params().values()}
@@ -435,12 +495,17 @@ def convert_bucketing_module(
         cast_optional_params: parameters that are only read in half precision are stored in it.
 
     Raises:
-        CheckError: it is no BucketingModule, or has no buckets.
+        CheckError: it is not a BucketingModule, or has no buckets.
     """
     if not isinstance(bucketing_mod, BucketingModule):
-        raise CheckError("module should be instance of bucketing module")
+        raise CheckError(
+            f"convert_bucketing_module: bucketing_mod must be a BucketingModule, not "
+            f"{type(bucketing_mod).__name__}."
+        )
     if not bucketing_mod._buckets:
-        raise CheckError("Bucketing Module should not be empty")
+        raise CheckError(
+            "convert_bucketing_module: bucketing_mod should not be empty; bind it first."
+        )
     arguments, states = bucketing_mod.get_params()
     symbols, low_arguments, low_states = {}, {}, {}
     for key, module in bucketing_mod._buckets.items():

@@ -28,10 +28,10 @@ class LayerOutputCollector:
     """Collects what layers give; a base for collectors of your own.
 
     Override :meth:`collect` and :meth:`ranges`. An object with ``collect(name, arr)`` and a
-    dictionary ``min_max_dict`` of (least, greatest) by name will do as well.
+    dictionary ``min_max_dict`` of (smallest, largest) by name is accepted, too.
 
     Args:
-        include_layer: names of the outputs that are asked for, by default all; ``quantize_net_v2`` and
+        include_layer: names of the outputs that are wanted, by default all; ``quantize_net_v2`` and
             ``quantize_graph`` set it.
         logger: gets a line for each array.
     """
@@ -45,7 +45,11 @@ class LayerOutputCollector:
         self.logger = logger
 
     def wants(self, name: str) -> bool:
-        """Whether an output is asked for."""
+        """Whether the range of an output is wanted.
+
+        Args:
+            name: of the output.
+        """
         return self.include_layer is None or name in self.include_layer
 
     def collect(self, name: str, arr: NDArray) -> None:
@@ -58,12 +62,12 @@ class LayerOutputCollector:
         raise NotImplementedError
 
     def ranges(self) -> dict[str, Range]:
-        """Least and greatest number of each output that its integers are to stand for."""
+        """Smallest and largest number that the integers of each output represent."""
         raise NotImplementedError
 
 
 class LayerOutputMinMaxCollector(LayerOutputCollector):
-    """The least and the greatest number of each output.
+    """The smallest and the largest number of each output.
 
     Args:
         quantized_dtype: taken, and not read.
@@ -95,7 +99,7 @@ class LayerOutputMinMaxCollector(LayerOutputCollector):
             self.logger.debug(f"Collecting layer {name} min_range={least}, max_range={most}")
 
     def ranges(self) -> dict[str, Range]:
-        """The least and the greatest number of each output."""
+        """The smallest and the largest number of each output."""
         return dict(self.min_max_dict)
 
 

@@ -21,7 +21,7 @@ def batches(data: Iterable[Any]) -> Iterator[list[NDArray]]:
     """The arrays of each batch of an iterator or a ``DataLoader``; labels come last, if there are any.
 
     Raises:
-        AttributeValueError: ``data`` cannot be iterated over.
+        AttributeValueError: ``data`` cannot be iterated over, or has something else than batches.
     """
     if not isinstance(data, Iterable):
         raise AttributeValueError(
@@ -34,8 +34,13 @@ def batches(data: Iterable[Any]) -> Iterator[list[NDArray]]:
             yield list(batch.data or [])
         elif isinstance(batch, NDArray):
             yield [batch]
-        else:
+        elif isinstance(batch, list | tuple) and all(isinstance(x, NDArray) for x in batch):
             yield list(batch)
+        else:
+            raise AttributeValueError(
+                f"calib_data: a batch must be a DataBatch, an NDArray or a list of NDArrays, not "
+                f"{batch!r:.60}."
+            )
 
 
 def measure(
@@ -75,7 +80,7 @@ def measure(
     for batch in chain(batches(data)):
         if len(batch) < len(names):
             raise AttributeValueError(
-                f"calib_data: a batch has {len(batch)} arrays, the network takes {', '.join(names)}."
+                f"calib_data: a batch has {len(batch)} arrays, but the network takes {', '.join(names)}."
             )
         inputs = {n: x.as_in_context(context) for n, x in zip(names, batch, strict=False)}
         for name in names:

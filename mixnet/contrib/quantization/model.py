@@ -97,8 +97,8 @@ def quantize_model(
         ctx: device on which ranges are measured.
         excluded_sym_names: nodes that stay in floats, also within fused ones.
         excluded_op_names: operators that stay in floats, also within fused ones.
-        calib_mode: how the ranges are found that integers stand for. ``none``: for each batch
-            anew. ``naive``: the least and the greatest number that the examples gave.
+        calib_mode: how the ranges that integers represent are measured. ``none``: for each batch
+            anew. ``naive``: the smallest and the largest number among the examples.
             ``entropy``: cut where the integers tell most.
         calib_data: an iterator of examples.
         num_calib_examples: how many of them at most.

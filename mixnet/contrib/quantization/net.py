@@ -117,7 +117,22 @@ def quantize_net(
     ctx: Context = cpu(),
     logger: logging.Logger | ModuleType | None = None,
 ) -> SymbolBlock:
-    """:func:`quantize_net_v2` under its older name, with one range for each weight."""
+    """:func:`quantize_net_v2` under its older name, with one range for each weight.
+
+    Args:
+        network: as for :func:`quantize_net_v2`, also for the others.
+        quantized_dtype: dtype of the values between layers.
+        quantize_mode: ``'full'`` or ``'smart'``.
+        exclude_layers: names of layers that stay in float32.
+        exclude_layers_match: parts of such names.
+        exclude_operators: names of operators that stay in float32.
+        calib_data: examples to measure ranges with.
+        data_shapes: shapes of the inputs, if there are no examples.
+        calib_mode: how ranges are measured.
+        num_calib_examples: how many examples to use.
+        ctx: device to measure on.
+        logger: for progress.
+    """
     return quantize_net_v2(
         network,
         quantized_dtype,

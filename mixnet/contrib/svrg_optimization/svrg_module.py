@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 class SVRGModule(Module):
     """A Module whose batch gradients are corrected by the gradient of all data.
 
-    Every ``update_freq`` epochs the parameters of now are kept, and the mean gradient of all
+    Every ``update_freq`` epochs the current parameters are stored, and the mean gradient of all
     batches at them is computed. From then on a batch takes
 
-        gradient(parameters) − gradient(kept parameters) + mean gradient(kept parameters)
+        gradient(parameters) − gradient(stored parameters) + mean gradient(stored parameters)
 
     Source: Johnson and Zhang, Accelerating Stochastic Gradient Descent using Predictive Variance
     Reduction, 2013.
@@ -181,7 +181,7 @@ class SVRGModule(Module):
     # ---- running --------------------------------------------------------------------------------
 
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
-        """Compute the outputs, in training at the kept parameters too."""
+        """Compute the outputs, in training at the stored parameters too."""
         super().forward(data_batch, is_train)
         if self.for_training if is_train is None else is_train:
             self._mod_aux.forward(data_batch, is_train)
@@ -198,7 +198,7 @@ class SVRGModule(Module):
         super().update()
 
     def update_full_grads(self, train_data: DataIter) -> None:
-        """Keep the parameters of now, and compute the mean gradient of all batches at them.
+        """Store the current parameters, and compute the mean gradient of all batches at them.
 
         Args:
             train_data: the iterator; it is begun anew first.

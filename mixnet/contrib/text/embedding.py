@@ -43,7 +43,11 @@ _ROOT = os.path.join(data_dir(), "embeddings")
 
 
 def register(embedding_cls: Kind) -> Kind:
-    """Decorator: make a class of embeddings known to :func:`create` by its name in lower case."""
+    """Decorator: make a class of embeddings known to :func:`create` by its name in lower case.
+
+    Args:
+        embedding_cls: the class.
+    """
     return registry.get_register_func(_TokenEmbedding, "token embedding")(embedding_cls)
 
 
@@ -59,6 +63,9 @@ def create(embedding_name: str, **kwargs: object) -> Any:
 
 def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
     """Names of the files with vectors that can be downloaded: a list, or all lists by embedding.
+
+    Args:
+        embedding_name: ``'glove'`` or ``'fasttext'``; all by default.
 
     Raises:
         KeyError: there is no such embedding.
@@ -178,7 +185,7 @@ class _TokenEmbedding(vocab.Vocabulary):
                 if length is not None and len(vector) != length:
                     raise VectorLineError(
                         f"Line {number} of {path}: the vector of {token} has {len(vector)} "
-                        f"numbers, earlier ones have {length}."
+                        f"numbers, but earlier ones have {length}."
                     )
                 length = len(vector)
                 if is_unknown:

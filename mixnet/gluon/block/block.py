@@ -354,7 +354,11 @@ class Block:
         )
 
     def save_params(self, filename: str) -> None:
-        """Like ``collect_params().save``; deprecated, use :meth:`save_parameters`."""
+        """Like ``collect_params().save``; deprecated, use :meth:`save_parameters`.
+
+        Args:
+            filename: path.
+        """
         warnings.warn(
             "save_params is deprecated: call save_parameters, or export for a SymbolBlock.",
             stacklevel=2,
@@ -368,7 +372,14 @@ class Block:
         allow_missing: bool = False,
         ignore_extra: bool = False,
     ) -> None:
-        """Like :meth:`load_parameters`; deprecated, use that."""
+        """Like :meth:`load_parameters`; deprecated, use that.
+
+        Args:
+            filename: path.
+            ctx: context of parameters that do not exist yet.
+            allow_missing: leave parameters that the file does not have.
+            ignore_extra: ignore values that the network does not have.
+        """
         warnings.warn("load_params is deprecated: call load_parameters.", stacklevel=2)
         self.load_parameters(filename, ctx, allow_missing, ignore_extra)
 
@@ -418,7 +429,11 @@ class Block:
             child.register_op_hook(callback, monitor_all)
 
     def __call__(self, *args: Any) -> Any:
-        """Run forward and the hooks."""
+        """Run forward and the hooks.
+
+        Args:
+            args: arrays, or nested lists of them.
+        """
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, args)
@@ -443,7 +458,11 @@ class Block:
         return self.forward(*args)
 
     def forward(self, *args: Any) -> Any:
-        """Outputs from inputs; to be overridden."""
+        """Outputs from inputs; to be overridden.
+
+        Args:
+            args: arrays, or nested lists of them.
+        """
         raise NotDefinedError(f"{type(self).__name__} does not define forward(self, x).")
 
     def summary(self, *inputs: object) -> None:

@@ -344,6 +344,10 @@ class HybridBlock(TracedBlock):
     def forward(self, x: Tensor, *args: Any) -> Any:
         """Call ``hybrid_forward`` with ``mx.nd`` or ``mx.sym`` and the block's parameters.
 
+        Args:
+            x: first input, an array or a symbol.
+            args: further inputs.
+
         Raises:
             ValueError: there is neither an array nor a symbol among the inputs, or both.
         """
@@ -394,7 +398,14 @@ class HybridBlock(TracedBlock):
             raise problem from None
 
     def hybrid_forward(self, F: ModuleType, x: Tensor, *args: Any, **kwargs: Any) -> Any:
-        """Outputs from inputs, with operators from ``F``; parameters are passed by name."""
+        """Outputs from inputs, with operators from ``F``; parameters are passed by name.
+
+        Args:
+            F: ``mx.nd`` or ``mx.sym``.
+            x: first input, an array or a symbol.
+            args: further inputs.
+            kwargs: the block's own parameters, by the names of its attributes.
+        """
         raise NotDefinedError(
             f"{type(self).__name__} defines neither forward(self, x) nor "
             f"hybrid_forward(self, F, x, ...)."

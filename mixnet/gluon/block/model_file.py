@@ -84,7 +84,7 @@ def load_model(block: Block, prefix: str) -> None:
         children = list(each._children.values())
         if len(parts) != len(children):
             raise CheckError(
-                f"{prefix}-model.json: {data['orig_name']} has {len(parts)} children, "
+                f"{prefix}-model.json: {data['orig_name']} has {len(parts)} children, but "
                 f"{each.name} has {len(children)}. Build the network as it was when it was saved."
             )
         keys = list(dict(data.get("children") or {}).values())

@@ -169,7 +169,11 @@ class SymbolBlock(HybridBlock):
         return {**super().__getstate__(), "_cached_graph": self._cached_graph}
 
     def reset_ctx(self, ctx: Context | Sequence[Context] | None) -> None:
-        """Move all values to other contexts."""
+        """Move all values to other contexts.
+
+        Args:
+            ctx: a context or a list of them; the current one by default.
+        """
         self.collect_params().reset_ctx(ctx)
 
     def cast(self, dtype: DTypeLike) -> None:
@@ -185,7 +189,12 @@ class SymbolBlock(HybridBlock):
         return super().__call__(x, *args)
 
     def forward(self, x: Tensor, *args: Any) -> Any:
-        """Outputs of the symbol for its inputs in order."""
+        """Outputs of the symbol for its inputs in order.
+
+        Args:
+            x: first input, an array or a symbol.
+            args: further inputs.
+        """
         first = first_input(self, (x, *args))
         inputs = _flat((x, *args))
         if len(inputs) != len(self._inputs):

@@ -203,7 +203,7 @@ class ArrayDataset(Dataset):
         for i, each in enumerate(args):
             if len(each) != self._length:
                 raise CheckError(
-                    f"ArrayDataset: array 0 has {self._length} samples, array {i} has {len(each)}."
+                    f"ArrayDataset: array 0 has {self._length} samples, but array {i} has {len(each)}."
                 )
             # One copy to the host here is cheaper than one for each sample later.
             flat = isinstance(each, NDArray) and each.ndim == 1

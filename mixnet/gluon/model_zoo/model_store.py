@@ -89,7 +89,7 @@ def get_model_file(name: str, root: str = FOLDER) -> str:
 
     Raises:
         ValueError: there are no pretrained parameters with that name, or the download is a different file.
-        ConnectionError: it cannot be downloaded; says where to put it manually.
+        ConnectionError: it cannot be downloaded; the message says where to put it manually.
     """
     file = f"{name}-{short_hash(name)}"
     path = Path(root).expanduser() / f"{file}.params"
@@ -129,12 +129,22 @@ def get_model_file(name: str, root: str = FOLDER) -> str:
 
 
 def purge(root: str = FOLDER) -> None:
-    """Remove all parameter files of a folder."""
+    """Remove all parameter files of a folder.
+
+    Args:
+        root: the folder.
+    """
     folder = Path(root).expanduser()
     for path in folder.glob("*.params") if folder.is_dir() else ():
         path.unlink()
 
 
 def pretrained(net: Block, name: str, ctx: Context | Sequence[Context] | None, root: str) -> None:
-    """Fill a network with the pretrained parameters of a name."""
+    """Fill a network with the pretrained parameters of a name.
+
+    Args:
+        net: a network of that name.
+        ctx: context or contexts of the parameters.
+        root: folder of the files, which are downloaded there.
+    """
     net.load_parameters(get_model_file(name, root=root), ctx=ctx)

@@ -139,7 +139,7 @@ class Parameter:
 
     @shape.setter
     def shape(self, new_shape: Sequence[int]) -> None:
-        needed = tuple(int(extent) for extent in new_shape)
+        needed = checked_shape(f"Parameter {self.name!r}", new_shape)
         known = self._shape
         if known is not None and (
             len(known) != len(needed)
@@ -213,6 +213,7 @@ class Parameter:
 
         Raises:
             ValueError: the shape is unknown and cannot be deferred.
+            CheckError: an extent is below 0.
         """
         if self._arrays and not force_reinit:
             warn_user(
@@ -224,6 +225,11 @@ class Parameter:
         self._arrays = {}
         if init is None:
             init = default_init if self.init is None else self.init
+        if not is_np_shape() and min(self._shape or (), default=0) < 0:
+            raise CheckError(
+                f"Parameter '{self.name}' cannot be initialized: an extent of its shape {self.shape} is "
+                f"below 0. Give 0 for an unknown one, or -1 within mx.util.np_shape()."
+            )
         if not self._is_shape_known() and not self._allow_deferred_init:
             raise AttributeValueError(
                 f"Parameter '{self.name}' cannot be initialized: its shape {self.shape} is not "
@@ -347,6 +353,9 @@ class Parameter:
     def reset_ctx(self, ctx: Context | Sequence[Context] | None) -> None:
         """Move the value to other contexts.
 
+        Args:
+            ctx: a context or a list of them; the current one by default.
+
         Raises:
             ValueError: it is not initialized, not even deferred.
         """
@@ -442,6 +451,9 @@ class Parameter:
 
     def data(self, ctx: Context | None = None) -> NDArray:
         """The value on a context.
+
+        Args:
+            ctx: one of the parameter's contexts; by default its only one, or the current one.
 
         Raises:
             DeferredInitializationError: it waits for the first data.
@@ -546,6 +558,9 @@ class Parameter:
 
     def grad(self, ctx: Context | None = None) -> NDArray:
         """The gradient on a context.
+
+        Args:
+            ctx: one of the parameter's contexts; by default its only one, or the current one.
 
         Raises:
             StateError: it has none (``grad_req='null'``).

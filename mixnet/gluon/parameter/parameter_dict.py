@@ -142,6 +142,9 @@ class ParameterDict:
     def update(self, other: ParameterDict) -> None:
         """Add all parameters of another dict.
 
+        Args:
+            other: the other dict.
+
         Raises:
             CheckError: two different parameters have the same name.
         """
@@ -184,7 +187,11 @@ class ParameterDict:
             each.zero_grad()
 
     def reset_ctx(self, ctx: Context | Sequence[Context] | None) -> None:
-        """Move all values to other contexts."""
+        """Move all values to other contexts.
+
+        Args:
+            ctx: a context or a list of them; the current one by default.
+        """
         for each in self.values():
             each.reset_ctx(ctx)
 

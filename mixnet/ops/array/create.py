@@ -109,7 +109,7 @@ def arange(
     start, stop, count = steps_between("_arange", start, stop, step)
     if (stop - start) * step < 0:
         raise OperatorValueError(
-            f"_arange: step={step:g} is out of range, it leads away from start={start:g} to stop="
+            f"_arange: step={step:g} is out of range: it leads away from start={start:g} to stop="
             f"{stop:g}; give it the other sign."
         )
     numbers = start + step * jnp.arange(count, dtype=jnp.float64)

@@ -256,7 +256,7 @@ def gather_nd(data, indices):
         )
     if indices.shape[0] > data.ndim:
         raise ShapeError(
-            f"gather_nd: indices {indices.shape} name {indices.shape[0]} axes, data {data.shape} has "
+            f"gather_nd: indices {indices.shape} name {indices.shape[0]} axes, but data {data.shape} has "
             f"{data.ndim}; give an index for each axis at most."
         )
     return data[_places(indices, data.shape)]

@@ -192,7 +192,7 @@ def diag(data, *, k: int = 0, axis1: int = 0, axis2: int = 1):
         )
     if not -data.shape[axis1] < k < data.shape[axis2]:
         raise OperatorValueError(
-            f"diag: k={k} is out of range, data {data.shape} has the diagonals "
+            f"diag: k={k} is out of range: data {data.shape} has the diagonals "
             f"{1 - data.shape[axis1]} to {data.shape[axis2] - 1}."
         )
     return jnp.diagonal(data, k, axis1, axis2)

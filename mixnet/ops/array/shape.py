@@ -161,7 +161,7 @@ def _former_target(
         raise ShapeError(
             f"Reshape: an array of shape {shape} ({math.prod(shape)} elements) cannot become "
             f"target_shape={target}{', keep_highest=True' if keep_highest else ''}. Give shape=, "
-            f"whose codes say what is kept."
+            f"whose codes can copy extents."
         )
     return tuple(out)
 
@@ -208,7 +208,7 @@ def _span(name: str, begin: int | None, end: int | None, shape: list[int]) -> sl
     for word, axis in (("begin", begin), ("end", end)):
         if axis is not None and not -count <= axis <= count:
             raise AxisError(
-                f"reshape_like: {name}_{word}={axis} is out of range, {name} has {count} axes; give "
+                f"reshape_like: {name}_{word}={axis} is out of range: {name} has {count} axes; give "
                 f"one from {-count} to {count}."
             )
     return slice(begin, end)

@@ -27,7 +27,7 @@ from mixnet.ops.schema.rewrites import Rewrites
     storage=storage_rules.SLICE,
 )
 def slice_(data, *, begin: tuple, end: tuple, step: tuple = ()):
-    """``data[begin[0]:end[0]:step[0], ...]``; None stands for an end of the axis.
+    """``data[begin[0]:end[0]:step[0], ...]``; None is the beginning or the end of the axis.
 
     Source: MXNet operator ``slice``.
     """

@@ -30,8 +30,8 @@ def _place(arrays: Any, positions: tuple[int, ...]) -> list[Any]:
     """Arrays at their places; one whose place is -1 is not read."""
     if len(arrays) != len(positions):
         raise ShapeError(
-            f"A loop that names places for {len(positions)} arrays was given {len(arrays)}. "
-            "Give one array a place."
+            f"A loop with places for {len(positions)} arrays was given {len(arrays)}. "
+            "Give one array per place."
         )
     placed: list[Any] = [None] * (1 + max(positions, default=-1))
     for array, position in zip(arrays, positions, strict=True):

@@ -62,7 +62,7 @@ class Runner(Protocol):
         outputs: Sequence[np.ndarray],
         states: Sequence[np.ndarray],
     ) -> list[np.ndarray]:
-        """Gradients of the inputs."""
+        """Gradients of the inputs, then new states."""
 
 
 _raised: deque[tuple[str, Exception]] = deque(maxlen=16)
@@ -171,6 +171,7 @@ _TICKET = jax.ShapeDtypeStruct((1,), np.dtype("float32"))
     calls_python=True,
     shares=lambda instance: instance or None,
     keeps_outputs=True,
+    states_in_backward=True,
     precision="full",
     aliases=["_npi_Custom"],
 )
@@ -239,7 +240,7 @@ def _(known, op_type, parameters, **others):
 def _(heads, outputs, *data, op_type, parameters, instance, registration, training):
     runner = runner_of(op_type, parameters)
     result_count, count = len(runner.outputs), len(runner.arguments)
-    structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in data[:count]]
+    structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in data]
 
     def call(*values: Any) -> list[np.ndarray]:
         arrays = iter([np.asarray(each) for each in values])
@@ -251,7 +252,7 @@ def _(heads, outputs, *data, op_type, parameters, instance, registration, traini
         with keep_errors(op_type):
             return runner.backward(ticket, *parts)
 
-    # The states that the gradient sees are those that forward has left.
+    # Those that forward has left, or what the arrays hold when backward comes, see ``autograd.tape``.
     inputs = [*heads[:result_count], *data[:count], *outputs[:result_count]]
     states = outputs[result_count + 1 :]
     return tuple(jax.pure_callback(call, structs, outputs[result_count], *inputs, *states))

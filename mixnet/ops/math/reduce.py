@@ -237,7 +237,7 @@ def _sorted_order(data: jax.Array, axis: int, is_ascend: bool) -> Any:
 
 @op("sort", booleans=False, method=True, output_names=("output0",), aliases=["_npi_sort"])
 def sort(data, *, axis: Axis | None = -1, is_ascend: bool = True):
-    """The elements in order along ``axis``, of the flattened array if that is None; NaN come last.
+    """The elements in order along ``axis``, of the flattened array if that is None; NaN comes last.
 
     Source: MXNet operator ``sort``.
     """
@@ -308,7 +308,7 @@ def topk(
     extent = data.shape[axis]
     if k > extent:
         raise OperatorValueError(
-            f"topk: k={k} is out of range, there are {extent} elements along axis {axis} of data "
+            f"topk: k={k} is out of range: there are {extent} elements along axis {axis} of data "
             f"{shape}; give {extent} or less."
         )
     k = k if k > 0 else extent

@@ -52,7 +52,7 @@ def check_reach(
         reach = d * (size - 1) + 1
         if isinstance(extent, int) and reach > extent + 2 * p:  # a symbol is large enough
             raise ShapeError(
-                f"{name}: kernel {kernel} reaches over {reach} elements, data {shape} has "
+                f"{name}: kernel {kernel} reaches over {reach} elements, but data {shape} has "
                 f"{extent + 2 * p} there, padding included. Use larger data, more padding or a smaller "
                 f"kernel."
             )

@@ -160,7 +160,7 @@ def softmax_cross_entropy(data, label):
         label: class numbers, ``(batch,)``. Any other number counts as a class of probability 0.
 
     Returns:
-        ``(1,)``. A probability counts as 1e-8 at least.
+        ``(1,)``. A probability below 1e-8 counts as 1e-8.
 
     Source: MXNet operator ``softmax_cross_entropy``.
     """

@@ -353,7 +353,7 @@ def nan_to_num(
     posinf: float | None = None,
     neginf: float | None = None,
 ):
-    """NaN and infinities replaced by numbers; the greatest and least of the dtype by default.
+    """NaN and infinities replaced by numbers; the largest and smallest numbers of the dtype by default.
 
     Source: MXNet operator ``_npi_nan_to_num``.
     """

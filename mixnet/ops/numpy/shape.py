@@ -92,7 +92,7 @@ def extended_shape(shape: tuple[int, ...], codes: tuple[int, ...]) -> tuple[int,
         elif code == -3:
             if extent(axis) != 1:
                 raise ShapeError(
-                    f"npx.reshape: -3 drops an axis of extent 1, axis {axis} has {shape[axis]}."
+                    f"npx.reshape: -3 drops an axis of extent 1, but axis {axis} has extent {shape[axis]}."
                 )
             axis += 1
         elif code == -4:
@@ -204,7 +204,7 @@ def broadcast_to(array, *, shape: Shape = ()):
     )
     if any(isinstance(each, int) and each < 0 for each in target):
         raise ShapeError(
-            f"broadcast_to: shape={shape} is out of range, a new axis needs an extent of 0 or more."
+            f"broadcast_to: shape={shape} is out of range: a new axis needs an extent of 0 or more."
         )
     if len(target) < array.ndim or any(
         d not in (1, n) for d, n in zip(reversed(array.shape), reversed(target), strict=False)

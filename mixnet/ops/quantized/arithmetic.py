@@ -52,7 +52,7 @@ def quantized_concat(*data, num_args: Positive, dim: Axis = 1):
         num_args: number of the arrays.
 
     Returns:
-        ``uint8`` if all arrays are, else ``int8``; the least and the greatest of all ends.
+        ``uint8`` if all arrays are, else ``int8``; the smallest and the largest of all ends.
 
     Raises:
         ShapeError: there are not three arrays for each of ``num_args``.

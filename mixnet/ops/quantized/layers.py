@@ -214,7 +214,7 @@ def quantized_pooling(
     count_include_pad: bool | None = None,
     layout: Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC", "NWC"] | None = None,
 ):
-    """``Pooling`` of integers of 8 bits: the greatest number of each window, or the rounded mean.
+    """``Pooling`` of integers of 8 bits: the largest number of each window, or the rounded mean.
 
     Args:
         data: ``(batch, channels, *extents)``.

@@ -49,8 +49,8 @@ def quantize(data, min_range, max_range, *, out_type: Literal["int8", "uint8"] =
 
     Args:
         data: float.
-        min_range: least number, ``(1,)``.
-        max_range: greatest number, ``(1,)``. The end that is farther from 0 becomes the greatest
+        min_range: smallest number, ``(1,)``.
+        max_range: largest number, ``(1,)``. The end that is farther from 0 becomes the largest
             integer by size.
 
     Returns:
@@ -148,8 +148,8 @@ def dequantize(data, min_range, max_range, *, out_type: Literal["float32"] = "fl
 
     Args:
         data: ``int8`` or ``uint8``.
-        min_range: least number that was quantized, ``(1,)``.
-        max_range: greatest number that was quantized, ``(1,)``.
+        min_range: smallest number that was quantized, ``(1,)``.
+        max_range: largest number that was quantized, ``(1,)``.
 
     Raises:
         ShapeError: an end is not a single number.
@@ -184,8 +184,8 @@ def requantize(
 
     Args:
         data: int32.
-        min_range: least number that int32 represents, ``(1,)``.
-        max_range: greatest number that int32 represents, ``(1,)``.
+        min_range: smallest number that int32 represents, ``(1,)``.
+        max_range: largest number that int32 represents, ``(1,)``.
 
     Returns:
         The integers, and the ends of their range, ``(1,)`` each.

@@ -191,7 +191,7 @@ def _rising(name: str) -> Callable[..., None]:
     def check(low: float, high: float) -> None:
         if not low <= high:
             raise OperatorValueError(
-                f"{name}: low={low:g} is out of range, it must not be above high={high:g}."
+                f"{name}: low={low:g} is out of range: it must not be above high={high:g}."
             )
 
     return check

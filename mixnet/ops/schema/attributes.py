@@ -226,10 +226,13 @@ def _int(value: object) -> int:
 def _whole(value: Any) -> int:
     if isinstance(value, str):
         return int(value.rstrip("Ll"))
-    if isinstance(value, (float, np.floating)):
-        if not float(value).is_integer():
-            raise ValueError
-        return int(value)
+    return _extent(value)
+
+
+def _extent(value: Any) -> int:
+    """A whole number that is one already: 2.0 and True are refused, as in MXNet."""
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError
     return int(value.__index__())
 
 
@@ -301,7 +304,11 @@ def _sequence(value: Any) -> tuple[Any, ...]:
 
 
 def _shape(value: object) -> tuple[int | None, ...]:
-    return tuple(None if each is None else _whole(each) for each in _sequence(value))
+    return tuple(None if each is None else _extent(each) for each in _sequence(value))
+
+
+def _extents(value: object) -> tuple[int, ...]:
+    return tuple(_extent(each) for each in _sequence(value))
 
 
 def _floats(value: object) -> tuple[float, ...]:
@@ -328,7 +335,7 @@ def _as_is(value: object) -> Any:
 
 # The converters by annotation; Shape, Scalar and DType are distinguished by their Annotated mark.
 _BY_MARK = {
-    "shape": ("a shape", _shape),
+    "shape": ("a shape", _extents),
     "dtype": ("a dtype", _dtype_name),
     "scalars": ("a tuple of numbers", _floats),
     "long": ("a whole number", _whole),

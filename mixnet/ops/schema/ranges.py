@@ -110,7 +110,7 @@ class AxisOf:
         whose = "the result" if self.new else "the array"
         way_out = f"give one from {-count} to {count - 1}" if count else "leave it out"
         raise AxisError(
-            f"{owner}: {name}={value!r} is out of range, {whose} has {count} "
+            f"{owner}: {name}={value!r} is out of range: {whose} has {count} "
             f"{'axis' if count == 1 else 'axes'}; "
             f"{way_out}."
         )

@@ -209,7 +209,7 @@ def multibox_detection(
         loc_pred: offsets, ``(batch, anchors * 4)``.
         anchor: corners, ``(1, anchors, 4)``.
         clip: cut the boxes at the picture's border.
-        threshold: least probability of a box.
+        threshold: smallest probability of a box.
         background_id: accepted and ignored, as in MXNet: the first class is the background.
         nms_threshold: intersection over union from which on the worse box is removed; outside of
             0 to 1 none is, and the boxes stay in the order of the anchors.

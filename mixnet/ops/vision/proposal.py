@@ -147,7 +147,7 @@ Args:
     rpn_pre_nms_top_n: boxes, best first, that are considered; all if not positive.
     rpn_post_nms_top_n: boxes of a picture in the result.
     threshold: intersection over union from which on the worse box is removed.
-    rpn_min_size: least side of a box before the picture was scaled; smaller ones come last.
+    rpn_min_size: smallest side of a box before the picture was scaled; smaller ones come last.
     scales: sides of the anchors in strides.
     ratios: heights of the anchors to their widths.
     feature_stride: pixels of the picture between elements of the map.

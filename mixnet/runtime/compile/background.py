@@ -14,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
+from mixnet.process.interpreter import prompt_turns
 from mixnet.runtime.compile.blas import on_one_thread
 
 _jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
@@ -48,7 +49,7 @@ def _work() -> None:
             if _ended or not future.set_running_or_notify_cancel():
                 continue
             try:
-                with on_one_thread():
+                with on_one_thread(), prompt_turns():
                     result = job()
             except BaseException as error:  # raised where the result is requested
                 future.set_exception(error)

@@ -18,14 +18,13 @@ from mixnet.ops.tracing.traced import Known
 from mixnet.passes.infer_shape import evaluate
 from mixnet.passes.inline import ADVANCE
 from mixnet.runtime.devices.to_device import to_device
-from mixnet.runtime.interpret import on_numpy
+from mixnet.runtime.interpret import on_numpy, patience
 from mixnet.runtime.interpret.on_numpy.work import (
     Cost,
     away_from_device,
     total,
 )
-from mixnet.runtime.interpret.patience import WHOLE_SECONDS
-from mixnet.runtime.interpret.runner import runner_of
+from mixnet.runtime.interpret.runner import Applied, runner_of
 from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.value import Spec
 
@@ -38,6 +37,7 @@ class Step(NamedTuple):
     scalars: tuple[int | float, ...]  # places in the vector of scalars as int, numbers as float
     outputs: range
     last_read: tuple[int, ...]  # values that nothing reads after it
+    applied: Applied
 
 
 class _Operation(NamedTuple):
@@ -55,7 +55,8 @@ class Interpreter:
     a GPU seconds.
 
     ``cost`` estimates the seconds of a run, and of compiling it. ``is_python``: all that it does is
-    to call Python, which a compiled program would do no quicker.
+    to call Python, which a compiled program would do no quicker. ``steps`` are its operations, and ``heads``
+    the numbers of the values that it returns.
 
     Args:
         program: operations ``(call, *slots of the inputs)``, as a segment has them.
@@ -81,12 +82,12 @@ class Interpreter:
             scalars += call.num_scalars
             at += writer.write(call.op, call.statics, inputs, numbers, call.outputs)
         heads = [at[slot] for slot in slots]
-        self._heads = heads
+        self.heads = heads
         self._specs = [Spec.of(*writer.specs[head], context) for head in heads]
-        self._steps, costs, python = writer.steps(heads, context)
-        self.cost = total([*costs, Cost(0, 0, WHOLE_SECONDS)])
-        self.is_python = python == len(self._steps) > 0
-        self._copies = context.device.platform != "cpu"
+        self.steps, costs, python = writer.steps(heads, context)
+        self.cost = total([*costs, Cost(0, 0, patience.WHOLE_SECONDS)])
+        self.is_python = python == len(self.steps) > 0
+        self._copies = patience.is_away(context)
         if self._copies:
             moved = [*leaves, *self._specs]
             self.cost = away_from_device(
@@ -96,14 +97,14 @@ class Interpreter:
         self._has_run = False
 
     def __len__(self) -> int:
-        return len(self._steps)
+        return len(self.steps)
 
     def __call__(self, scalars: Sequence[Any], *arrays: np.ndarray) -> list[Any]:
         """Arrays of the requested outputs, on the device."""
-        count("interpreted", len(self._steps))
+        count("interpreted", len(self.steps))
         # The second run is the first sign that more follow, which writing the steps out pays off for.
         if self._has_run and self._run is None:
-            self._run = _written_out(self._steps, len(arrays), self._heads)
+            self._run = _written_out(self.steps, len(arrays), self.heads)
         self._has_run = True
         if self._copies:
             for array in arrays:
@@ -116,14 +117,14 @@ class Interpreter:
     def _stepwise(self, scalars: Sequence[Any], arrays: list[Any]) -> list[Any]:
         values = dict(enumerate(arrays))
         arrays.clear()  # else the list would hold every input to the end
-        for run, inputs, numbers, outputs, last_read in self._steps:
+        for run, inputs, numbers, outputs, last_read, _ in self.steps:
             operands = [values[i] for i in inputs]
             for number in numbers:
                 operands.append(scalars[number] if type(number) is int else np.float64(number))
             values.update(zip(outputs, run(*operands), strict=True))
             for i in last_read:
                 del values[i]
-        return [values[head] for head in self._heads]
+        return [values[head] for head in self.heads]
 
 
 def _written_out(
@@ -139,7 +140,7 @@ def _written_out(
     if leaves:
         lines.append(f" {''.join(f'v{i}, ' for i in range(leaves))}= a")
         lines.append(" a.clear()")
-    for number, (run, inputs, scalars, outputs, last_read) in enumerate(steps):
+    for number, (run, inputs, scalars, outputs, last_read, _) in enumerate(steps):
         names[f"f{number}"] = run
         operands = [f"v{i}" for i in inputs]
         for k, each in enumerate(scalars):
@@ -218,11 +219,12 @@ class _Writer:
             if needed.isdisjoint(outputs):
                 continue
             known = tuple([self.specs[i] for i in inputs])
-            runner = runner_of(op, statics, known, len(scalars), context)
+            applied = Applied(op, statics, known, len(scalars))
+            runner = runner_of(*applied, context)
             costs.append(runner.cost)
             python += runner.calls_python
             fresh = {*inputs, *outputs} - needed
             needed.update(inputs)
-            steps.append(Step(runner.run, inputs, scalars, outputs, tuple(fresh)))
+            steps.append(Step(runner.run, inputs, scalars, outputs, tuple(fresh), applied))
         steps.reverse()
         return steps, costs, python

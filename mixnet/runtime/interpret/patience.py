@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from mixnet import config
+from mixnet.context import Context
 from mixnet.runtime.interpret.on_numpy.work import Cost
 
 WHOLE_SECONDS = 0.05
@@ -19,8 +20,14 @@ WHOLE_SECONDS = 0.05
 MOST_WORK = 1.0
 """Estimated seconds of a run from which a program is compiled before it, if that saves time in this run."""
 
-MOST_WORK_AWAY = 0.3
-"""The same for a program of a GPU, which can be compiled quickly (:mod:`mixnet.runtime.compile.options`)."""
+MOST_WORK_AWAY = 0.1
+"""Estimated seconds on the host from which a program of a GPU runs there from the start
+(:mod:`mixnet.runtime.interpret.on_device`).
+"""
+RUNS_ON_DEVICE = 10
+"""Runs of such a program before another thread compiles it: a process that ends meanwhile has to wait for
+that.
+"""
 EARLIER = 8
 """By this factor, a program of a GPU is compiled earlier: a machine with a GPU has processors to spare for
 that, and what it does meanwhile takes many times as long as on the GPU.
@@ -29,6 +36,11 @@ that, and what it does meanwhile takes many times as long as on the GPU.
 _LEAST_WORK = 1e-5  # seconds of a run, however little it does
 
 _on: bool = config.get("MIXNET_INTERPRET")
+
+
+def is_away(context: Context) -> bool:
+    """Whether programs of this device leave the host's processors free: a GPU's."""
+    return str(context.device.platform) != "cpu"
 
 
 def interpreted_runs(cost: Cost) -> int:

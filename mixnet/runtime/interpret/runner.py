@@ -30,6 +30,15 @@ from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.value import Spec
 
 
+class Applied(NamedTuple):
+    """An operator, and what it is applied to: shapes and dtypes of arrays, and how many numbers."""
+
+    op: Operator
+    statics: Statics
+    inputs: tuple[Known, ...]
+    scalars: int
+
+
 class Runner(NamedTuple):
     """One operator on inputs of known specs.
 

@@ -12,12 +12,14 @@ class Decision(NamedTuple):
     """How a program runs.
 
     Args:
-        way: ``interpreted``, ``compiling`` (interpreted while another thread compiles it), ``compiled``, or
-            ``by operator`` (a compiled program for each operation).
+        way: ``interpreted``, ``compiling`` (it runs as before while another thread compiles it),
+            ``compiled``, ``by operator`` (a compiled program for each operation), or ``in parts`` (one for
+            each product with what follows it).
         because: what decided it: ``worth`` (compiling costs more than the runs so far), ``runs``
             (a compiled program would have saved as much in them), ``slow`` (compiling saves more than
-            it costs in a long first run), ``setting`` (everything is compiled), ``python``
-            (another library computes it, so there is nothing to compile).
+            it costs in a long first run), ``away`` (a GPU computes it, as NumPy would take long),
+            ``setting`` (everything is compiled), ``python`` (another library computes it, so there is
+            nothing to compile).
         operations: of the program.
         work: estimate of the seconds of an interpreted run; 0 where it was not estimated.
         compiling: estimate of the seconds that compiling takes; 0 where it was not estimated.
@@ -71,6 +73,8 @@ def sentence(decision: Decision | list[Any]) -> str:
     """A decision in words."""
     way, because, operations, work, compiling, runs = decision
     one = "1 operation" if operations == 1 else f"{operations:,} operations"
+    if because == "away":
+        return _on_device(way, one, runs)
     if way == "by operator":
         return (
             f"Each of its {one} ran as a compiled program of its own: few of them were new, so "
@@ -102,3 +106,15 @@ def sentence(decision: Decision | list[Any]) -> str:
         "setting": "before its first run: MIXNET_INTERPRET=0 or mx.runtime.compiling_at_once() asks for that",
     }
     return f"It was compiled, {one} as one program, {reasons[because]}."
+
+
+def _on_device(way: str, one: str, runs: int) -> str:
+    parts = "on the GPU in parts: a program for each product with the operations behind it"
+    if way == "in parts":
+        return (
+            f"Its {one} ran {parts}. These are compiled at the same time, and equal ones once, so the first "
+            f"result comes sooner. After {runs} runs another thread compiles all as one program."
+        )
+    if way == "compiling":
+        return f"Its {one} still ran {parts}, while another thread compiled all as one program."
+    return f"It was compiled, {one} as one program, by another thread; until then it ran {parts}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any, Protocol
 
@@ -33,6 +33,7 @@ from mixnet.runtime.compile.program_key import ProgramKey
 from mixnet.runtime.devices.host_memory import keep_freed_memory, return_freed_memory
 from mixnet.runtime.interpret import patience, runner
 from mixnet.runtime.interpret.interpreter import Interpreter
+from mixnet.runtime.interpret.on_device import OnDevice, submit
 from mixnet.runtime.programs import first_sight, prepared
 from mixnet.runtime.programs.decision import Decision, decided
 from mixnet.runtime.value.counters import count
@@ -91,6 +92,7 @@ Compiled = tuple[Callable[..., Any], int, Change | None]
 disk_cache.use()
 _programs: dict[ProgramKey, Program] = {}
 _preparations: dict[Any, prepared.Preparation] = {}  # first parts of programs that were cut in two
+_prepared: set[Any] = set()  # segments whose parts are, or will be, compiled before they run
 
 
 def executable(key: tuple[Any, ...], segment: Recorded) -> Callable[..., Any]:
@@ -127,9 +129,12 @@ def _new_executable(key: ProgramKey, segment: Recorded) -> Callable[..., Any]:
             interpreter = Interpreter(operations, slots, specs, context)
         if not (patience.interprets() or interpreter.is_python):
             interpreter = None
-    first = _first(key, interpreter)
+    first = _first(len(operations), interpreter)
     if first.way == "interpreted":
         program = Program(interpreter, first.runs, _compile_behind if first.runs else None, first)
+    elif first.because == "away":
+        assert interpreter is not None
+        program = Program(OnDevice(interpreter, context), first.runs, _compile_behind, first)
     elif first_sight.runs_by_operator(key, operations):
         decided(segment.source, _by_operator(len(operations)))
         return first_sight.stepwise(operations, slots)
@@ -144,16 +149,51 @@ def _new_executable(key: ProgramKey, segment: Recorded) -> Callable[..., Any]:
     return program.call
 
 
-def _first(key: ProgramKey, interpreter: Interpreter | None) -> Decision:
+def prepare(
+    operations: Sequence[tuple[Any, ...]],
+    slots: tuple[int, ...],
+    specs: Sequence[Spec],
+    context: Context,
+) -> None:
+    """Begin to compile a segment of a GPU whose inputs are still to be computed, if it will run in parts.
+
+    A network whose layers are segments of their own would otherwise compile one after the other.
+
+    Args:
+        operations: of the segment.
+        slots: its outputs that are alive.
+        specs: of its inputs.
+        context: where it will run.
+    """
+    key = operations, slots, context
+    if key in _prepared or not patience.interprets():
+        return
+    if len(_prepared) >= MOST_PROGRAMS:
+        _prepared.clear()
+    _prepared.add(key)
+
+    def begin() -> None:
+        with suppress(Exception):  # raised where the segment runs
+            interpreter = Interpreter(operations, slots, specs, context)
+            if _first(len(operations), interpreter).way == "in parts":
+                OnDevice(interpreter, context).compile()
+
+    submit(begin)
+
+
+def _first(operations: int, interpreter: Interpreter | None) -> Decision:
     """How a program that was never seen begins, and why."""
     if interpreter is None:
-        return Decision("compiled", "setting", len(key.operations))
+        return Decision("compiled", "setting", operations)
     if interpreter.is_python:
         return Decision("interpreted", "python", len(interpreter))
     cost = interpreter.cost
     runs = patience.interpreted_runs(cost)
     if runs:
         return Decision("interpreted", "worth", len(interpreter), cost.work, cost.compiling, runs)
+    if cost.is_away:
+        runs = patience.RUNS_ON_DEVICE
+        return Decision("in parts", "away", len(interpreter), cost.work, cost.compiling, runs)
     return Decision("compiled", "slow", len(interpreter), cost.work, cost.compiling)
 
 
@@ -170,7 +210,7 @@ def how_it_runs(key: tuple[Any, ...]) -> Decision:
 
 def _is_outdated(program: Program) -> bool:
     """Whether a program is interpreted although the settings now ask for compiled programs."""
-    return not patience.interprets() and isinstance(program.call, Interpreter)
+    return not patience.interprets() and isinstance(program.call, Interpreter | OnDevice)
 
 
 def _change(program: Program, key: ProgramKey, segment: Recorded) -> None:
@@ -192,24 +232,25 @@ def _compile_behind(program: Program, key: ProgramKey, segment: Recorded) -> Non
     assert before is not None
     if not patience.interprets():
         _compile_whole(program, key, segment)
-        program.decision = decided(segment.source, _first(key, None))
+        program.decision = decided(segment.source, _first(len(key.operations), None))
         return
-    interpreter = program.call
-    assert isinstance(interpreter, Interpreter)
+    assert isinstance(program.call, Interpreter | OnDevice)
+    cost = program.call.cost
     # The segment lets go of its graph when it has run, which may be before the other thread begins.
     source = Source(key, segment)
-    future = background.submit(partial(_compiled, source, interpreter.cost.is_away))
+    future = background.submit(partial(_compiled, source, cost.is_away))
 
     def take_over(program: Program, key: ProgramKey, segment: Recorded) -> None:
         _set_compiled(program, key, segment, future.result)
         background.submit(return_freed_memory)
-        program.decision = decided(segment.source, before._replace(way="compiled", because="runs"))
+        program.decision = decided(segment.source, before._replace(way="compiled", because=because))
 
-    program.decision = before._replace(way="compiling", because="runs")
-    if interpreter.cost.is_away:
+    because = "away" if before.because == "away" else "runs"
+    program.decision = before._replace(way="compiling", because=because)
+    if cost.is_away:
         _change_when_ready(program, future, take_over)
     else:
-        program.runs = patience.runs_meanwhile(interpreter.cost)
+        program.runs = patience.runs_meanwhile(cost)
         program.change = take_over
 
 
@@ -404,6 +445,7 @@ def forget_older_half() -> None:
     for key in list(_programs.copy())[: len(_programs) // 2]:
         _programs.pop(key, None)
     _preparations.clear()
+    _prepared.clear()
     first_sight.clear()
     runner.clear()
 
@@ -420,7 +462,7 @@ def is_compiled(key: tuple[Any, ...]) -> bool:
     programs = _programs.copy()  # at once: a finalizer may run a program meanwhile
     return any(
         (each.operations, each.slots, each.context) == key
-        and not isinstance(program.call, Interpreter)
+        and not isinstance(program.call, Interpreter | OnDevice)
         for each, program in programs.items()
     )
 
@@ -430,4 +472,5 @@ def clear() -> None:
     joint_programs.known.clear()
     _programs.clear()
     _preparations.clear()
+    _prepared.clear()
     first_sight.clear()

@@ -15,6 +15,19 @@ from mixnet.runtime.value.value import Value
 
 
 @dataclass(frozen=True)
+class StateArray:
+    """The array that holds a state which the gradient of an operation writes.
+
+    Args:
+        handle: the array.
+        place: of the state among the operation's inputs.
+    """
+
+    handle: Handle
+    place: int
+
+
+@dataclass(frozen=True)
 class Move:
     """A state update that waits for backward.
 
@@ -63,6 +76,8 @@ def move(
     """
     node = after.node
     if state.trace is None:
+        if node is not None:
+            _keep_state_arrays(node, after.index, handle)
         after.node = None
     if fraction is None or state.trace is not None:
         # States are no part of the tape: writing them while recording is what they are for.
@@ -78,8 +93,20 @@ def move(
         node.moves = (*node.moves, Move(handle, before, after, fraction))
 
 
+def _keep_state_arrays(node: Node, index: int, handle: Handle) -> None:
+    """Note the array of a state with operations whose gradients write it: the last one, and those before."""
+    while node.op is not None:
+        written = node.op.written_in_backward(node.statics, len(node.inputs))
+        place = next((place for place, output in written.items() if output == index), None)
+        if place is None:
+            return
+        node.moves = (*node.moves, StateArray(handle, place))
+        node, index = node.inputs[place]
+
+
 def move_all(nodes: Iterable[Node]) -> None:
     """Perform the state updates that wait for backward to pass these nodes."""
     for node in nodes:
         for each in node.moves:
-            each.do()
+            if isinstance(each, Move):
+                each.do()

@@ -47,9 +47,11 @@ from mixnet.process.source import Source, are_lines_kept, user_line, user_source
 from mixnet.runtime.devices.host_value import HostValue, content
 from mixnet.runtime.devices.in_flight import in_flight
 from mixnet.runtime.interpret.interpreter import Interpreter
+from mixnet.runtime.interpret.on_device import OnDevice
+from mixnet.runtime.interpret.patience import is_away
 from mixnet.runtime.programs.brief import BRIEF, LONG, is_brief, note_seconds
 from mixnet.runtime.programs.donation import reused, unheld
-from mixnet.runtime.programs.executable_cache import executable, how_it_runs
+from mixnet.runtime.programs.executable_cache import executable, how_it_runs, prepare
 from mixnet.runtime.record.failed import Failed, error_of, restored
 from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.memory import explained_shortage, logs, note_results
@@ -299,7 +301,8 @@ class Segment:
             self.var = Var(self._name())
             # Determined now: when the task runs, the live outputs would depend on timing, and the same
             # loop would compile different programs.
-            work = partial(self._run, self.alive(), unheld(self.leaves))
+            slots = self.alive()
+            work = partial(self._run, slots, unheld(self.leaves))
             reads = self._reads()
             # Python code of the user may have to wait for its turn, so it is never brief.
             self.brief = not self.alone and is_brief(self.program)
@@ -314,6 +317,9 @@ class Segment:
                 source=self.source,
                 resumable=not self.alone,  # Ctrl-C is meant to stop the user's own code
             )
+            if reads and not here and is_away(self.context):
+                specs = [value.spec for value in self.leaves]
+                prepare(self.program, slots, specs, self.context)
             self._close()
             return task, here
 
@@ -497,7 +503,7 @@ class Segment:
             note_seconds(self.program, seconds, self.context)
         if timeline.on:
             timeline.note(how_it_runs(key))
-        if not isinstance(call, Interpreter):
+        if not isinstance(call, Interpreter | OnDevice):
             for i in donated:
                 count("donated_bytes", self.leaves[i].spec.nbytes)
 

@@ -15,6 +15,7 @@ from mixnet.runtime.record.copy import copy_across
 from mixnet.runtime.record.drawing import record_drawn
 from mixnet.runtime.record.measure import record_measured
 from mixnet.runtime.record.moving import move
+from mixnet.runtime.record.record import record
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph
 from mixnet.runtime.value.value import Value
 
@@ -63,19 +64,21 @@ class PlacedGraph:
         replaced: dict[int, Value] = {}
         for part, op in zip(self.placement.parts, self.ops, strict=True):
             if op is None:
-                states: list[Value] = []
-                outputs = _run_alone(part, read)
+                results = _run_alone(part, read)
+                outputs = [results[entry.index] for entry in part.outputs]
+                new = [graph.heads[graph.num_outputs + number] for number in part.states]
+                states = [results[entry.index] for entry in new]
             else:
                 outputs, states = call_graph(op, [read(e) for e in part.inputs], part.context)
             known.update(zip(part.outputs, outputs, strict=True))
             replaced.update(zip(part.states, states, strict=True))
         heads = graph.heads
-        new = []
+        new_states = []
         for i, place in enumerate(graph.states):
             value = replaced[i] if i in replaced else read(heads[graph.num_outputs + i])
             home = values[place].spec.context
-            new.append(value if value.spec.context is home else copy_across(value, home))
-        return [read(head) for head in heads[: graph.num_outputs]], new
+            new_states.append(value if value.spec.context is home else copy_across(value, home))
+        return [read(head) for head in heads[: graph.num_outputs]], new_states
 
     def move_states(self, handles: Sequence[Any], before: Sequence[Value], after: Any) -> None:
         """Update the states.
@@ -94,13 +97,15 @@ class PlacedGraph:
 
 
 def _run_alone(part: Part, read: Callable[[Entry], Value]) -> list[Value]:
-    """The outputs that others need of an operation that waits for the values of its inputs."""
+    """The results of an operation that does not run with others."""
     node = part.alone
     assert isinstance(node, Node)
     op, values = node.op, tuple([read(each) for each in node.inputs])
     if op.takes_key:
         assert isinstance(op, Op)  # only an Op draws by the values of its inputs
         results, _ = record_drawn(op, node.statics, node.scalars, values)
-    else:
+    elif op.measure is not None:
         results = record_measured(op, node.statics, node.scalars, values)
-    return [results[entry.index] for entry in part.outputs]
+    else:
+        results = record(op, node.statics, node.scalars, values)
+    return results

@@ -17,6 +17,7 @@ _NAMES = (
     "operations",
     "interpreted",
     "run_by_operator",
+    "run_in_parts",
     "donated_bytes",
 )
 
@@ -34,8 +35,8 @@ def counters() -> dict[str, Any]:
 
     ``programs_compiled``, ``cache_hits``, ``operations`` (that ran in programs), ``interpreted`` (those of
     them, graphs counted by their operations, that ran without the compiler), ``run_by_operator`` (those that
-    ran one by one, each compiled, in a segment seen for the first time),
-    ``donated_bytes``, and ``flushes`` by reason.
+    ran one by one, each compiled, in a segment seen for the first time), ``run_in_parts`` (parts of programs
+    of a GPU that ran before the whole was compiled), ``donated_bytes``, and ``flushes`` by reason.
     """
     plain = {name: _counts[name] for name in _NAMES}
     reasons = {k[6:]: v for k, v in sorted(_counts.items()) if k.startswith("flush:")}

@@ -162,8 +162,11 @@ def _install() -> None:
         "lt": "less", "le": "less_equal",
     }.items():  # fmt: skip
         setattr(_Symbol, f"__{name}__", _binary(function)[0])
-    for name, function in {"neg": "negative", "abs": "abs", "invert": "invert"}.items():
-        setattr(_Symbol, f"__{name}__", _method(function))
+    for name in ("abs", "invert"):
+        setattr(_Symbol, f"__{name}__", _method(name))
+    # MXNet's node; the negative of a truth is a number.
+    times = _binary("multiply")[0]
+    setattr(_Symbol, "__neg__", lambda self: times(self, -1))  # noqa: B010
     for name in [
         "all",
         "any",

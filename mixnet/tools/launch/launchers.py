@@ -114,25 +114,24 @@ def _slurm(plan: Plan) -> list[Process]:
 
 
 def _sge(plan: Plan) -> list[Process]:
-    options = (
-        "-cwd",
-        "-sync",
-        "y",
-        "-j",
-        "y",
-        "-b",
-        "y",
-        "-t",
-        f"1-{plan.workers}",
-        "-N",
-        "mixnet",
-    )
+    # Tasks of an array are numbered from 1. SGE writes what they print to files in the working folder.
+    log = f"mixnet-{plan.port}.{{}}.log"
+    array = ("-t", f"1-{plan.workers}", "-N", "mixnet", "-o", log.format("$TASK_ID"))
+    options = ("-cwd", "-sync", "y", "-j", "y", "-b", "y", *array)
     env = {**plan.passed_on(), **plan.variables("worker")}
-    # Tasks of an array are numbered from 1.
     script = (
         f"{exports(env)} export DMLC_WORKER_ID=$((SGE_TASK_ID-1)); exec {shlex.join(plan.command)}"
     )
-    return [Process("qsub", ("qsub", *options, "sh", "-c", shlex.quote(script)))]
+    command = ("qsub", *options, "sh", "-c", shlex.quote(script))
+    return [
+        Process(
+            "qsub",
+            command,
+            exit_of=r"^Job \d+\.(?P<rank>\d+) exited with exit code (?P<code>[1-9]\d*)",
+            logs=tuple(log.format(number + 1) for number in range(plan.workers)),
+            first=1,
+        )
+    ]
 
 
 def _yarn(plan: Plan) -> list[Process]:

@@ -24,6 +24,35 @@ def blocks(stream: IO[bytes]) -> Iterator[list[bytes]]:
         yield [begun]
 
 
+class Growing:
+    """A file that another machine may write, read line by line as it grows.
+
+    Args:
+        path: it need not exist yet.
+    """
+
+    def __init__(self, path: str):
+        self._path, self._place, self._begun = path, 0, b""
+
+    def lines(self) -> list[bytes]:
+        """The lines that have come since the last call."""
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(self._place)
+                piece = file.read()
+        except OSError:
+            return []
+        self._place += len(piece)
+        *lines, self._begun = (self._begun + piece).split(b"\n")
+        return lines
+
+    def rest(self) -> list[bytes]:
+        """All that is left, at the end."""
+        lines, begun = self.lines(), self._begun
+        self._begun = b""
+        return [*lines, begun] if begun else lines
+
+
 class Output:
     """Assigns lines to processes, and remembers the last ones of each.
 
@@ -46,6 +75,13 @@ class Output:
                 self._last[name].append(line)
                 yield name, line
 
+    def lines_of(self, rank: int, raw: Iterable[bytes]) -> list[tuple[str, str]]:
+        """Lines of a worker that has a file of its own, with its name."""
+        name = f"rank {rank}"
+        named = [(name, each.decode(errors="replace")) for each in raw]
+        self._last[name].extend(line for _, line in named)
+        return named
+
     def rest(self) -> Iterator[tuple[str, str]]:
         """Unfinished lines, at the end of the output."""
         for name, line in self._parts.values():
@@ -61,7 +97,8 @@ class Output:
         tags = list(self._tag.finditer(line)) if self._tag is not None else []
         if not tags:
             if self._exit_of is not None and (match := self._exit_of.search(line)):
-                self.codes.setdefault(f"rank {match['rank']}", int(match["code"]))
+                rank = int(match["rank"]) - self._process.first
+                self.codes.setdefault(f"rank {rank}", int(match["code"]))
             return [(self._process.name, line)]
         complete = [(self._process.name, line[: tags[0].start()])] if tags[0].start() else []
         ends = [*(each.start() for each in tags[1:]), len(line)]

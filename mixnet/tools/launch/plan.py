@@ -51,6 +51,9 @@ class Process:
         tag: where one command starts all workers, what it puts before their output, with the rank as its
             group (a regular expression); empty: the process is one of the job.
         exit_of: its line about a worker that failed, with groups ``rank`` and ``code``.
+        logs: where one command starts all workers, the files that they print to, by rank; empty: they
+            print to its output.
+        first: the number of rank 0 in ``exit_of``.
     """
 
     name: str
@@ -62,6 +65,13 @@ class Process:
     comes_back: bool = False
     tag: str = ""
     exit_of: str = ""
+    logs: tuple[str, ...] = ()
+    first: int = 0
+
+    @property
+    def starts_all(self) -> bool:
+        """Whether this one command starts all workers."""
+        return bool(self.tag or self.logs)
 
     def __str__(self) -> str:
         """A line for a shell that does the same."""

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from typing import IO
 
 from mixnet.distributed.job import EXIT_LOST
-from mixnet.tools.launch.output import Output, blocks
+from mixnet.tools.launch.output import Growing, Output, blocks
 from mixnet.tools.launch.plan import LaunchError, Process
 
 GRACE = 5.0  # seconds for others to say why they end
 OTHERS = 3.0  # seconds for the scheduler and servers to end after the workers
 NAMES = 1.0  # seconds for the scheduler to name the worker that was lost
+LOGS = 1.0  # seconds for the last lines in files of other machines to be seen here
 TERM = 10.0  # seconds between asking a process to end and ending it
 _RESTARTS = 20  # of servers, in one job
 _LOST = re.compile(r"mixnet scheduler: (rank \d+) \(")
@@ -33,7 +34,7 @@ class Running:
     process: Process
     handle: subprocess.Popen[bytes]
     output: Output
-    reader: threading.Thread | None = None
+    readers: tuple[threading.Thread, ...] = ()
     ended: float = 0.0  # when, by time.monotonic
 
     @property
@@ -109,8 +110,12 @@ class Supervisor:
                 f"{process.name} cannot be started: {process.command[0]}: {error.strerror}."
             ) from None
         started = Running(process, handle, Output(process))
-        started.reader = threading.Thread(target=self._read, args=(started,), daemon=True)
-        started.reader.start()
+        work = (self._read, self._follow) if process.logs else (self._read,)
+        started.readers = tuple(
+            threading.Thread(target=each, args=(started,), daemon=True) for each in work
+        )
+        for reader in started.readers:
+            reader.start()
         return started
 
     def _read(self, running: Running) -> None:
@@ -119,6 +124,19 @@ class Supervisor:
         for block in blocks(running.handle.stdout):
             self._say(*(f"[{name}] {line}" for name, line in output.lines(block)))
         self._say(*(f"[{name}] {line}" for name, line in output.rest()))
+
+    def _follow(self, running: Running) -> None:
+        """Print what workers write to files, until a while after their end."""
+        files = [Growing(path) for path in running.process.logs]
+        while not running.ended or time.monotonic() < running.ended + LOGS:
+            for rank, file in enumerate(files):
+                self._say_of(running, rank, file.lines())
+            time.sleep(0.2)
+        for rank, file in enumerate(files):
+            self._say_of(running, rank, file.rest())
+
+    def _say_of(self, running: Running, rank: int, raw: Sequence[bytes]) -> None:
+        self._say(*(f"[{name}] {line}" for name, line in running.output.lines_of(rank, raw)))
 
     def _say(self, *lines: str) -> None:
         """Print lines; none of other processes come between them."""
@@ -162,12 +180,14 @@ class Supervisor:
         self._let_end(GRACE, candidates)
         failed = [each for each in candidates if each.code]
         own = [each for each in failed if not _is_of_another(each.code)]
-        of_all = [each for each in failed if each.process.tag]  # the scheduler ended because of it
+        of_all = [
+            each for each in failed if each.process.starts_all
+        ]  # the scheduler ended because of it
         return min(of_all or own or failed, key=lambda each: each.ended)
 
     def _name(self, failed: Running) -> str:
         """Which process that was; of several workers that one command started, the scheduler knows."""
-        if not failed.process.tag:
+        if not failed.process.starts_all:
             return failed.process.name
         scheduler, codes = self.running[0], failed.output.codes
         self._let_end(NAMES, [scheduler])
@@ -197,8 +217,8 @@ class Supervisor:
             while any(each.code is None for each in left) and time.monotonic() < end:
                 time.sleep(0.02)
         for each in self.running:
-            if each.reader is not None:
-                each.reader.join(1)
+            for reader in each.readers:
+                reader.join(LOGS + 1)
 
 
 def _report(failed: Running, name: str, code: int) -> list[str]:

@@ -49,7 +49,7 @@ class TrainingBoard(View):
 
     ``log`` waits for nothing: arrays are held and read when they have been computed. The page gets at most
     ``rate`` updates a second, and always the last one. Long curves are thinned to 400 points with
-    their extremes, the newest 200 values are kept unchanged. Programs that are compiled and values that are
+    their extremes, the newest 200 values are stored unchanged. Programs that are compiled and values that are
     not finite are marked.
 
     Args:
@@ -118,7 +118,7 @@ class TrainingBoard(View):
         self._sender.wake()
 
     def image(self, name: str, array: object) -> None:
-        """Show an image; the latest twelve are kept.
+        """Show an image; the latest twelve are stored.
 
         Args:
             name: its caption.
@@ -272,7 +272,7 @@ class TrainingBoard(View):
         """Draw the current curves of other runs beside these.
 
         Args:
-            boards: live or loaded ones; their titles tell the curves apart. Without any, none is
+            boards: live or loaded ones; their titles distinguish the curves. Without any, none is
                 drawn.
 
         Raises:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mixnet.process.source import known_as
+from mixnet.process.source import in_project
 from mixnet.stages.flops import flops
 from mixnet.widgets.graph.blocks import Block, blocks_of, labels_of, plain_name
 from mixnet.widgets.graph.rows import Pictured
@@ -104,7 +104,7 @@ def _source(source: dict[str, Any] | None, sources: _Table, strings: _Table) -> 
     """The number of a line of the program, -1 for none."""
     if source is None:
         return -1
-    return sources([strings(known_as(source["file"])), source["line"], strings(source["text"])])
+    return sources([strings(in_project(source["file"])), source["line"], strings(source["text"])])
 
 
 def _block_columns(blocks: Sequence[Block], strings: _Table) -> dict[str, list[Any]]:

@@ -24,14 +24,14 @@ DIFF_SIGHT = (
 
 
 class GraphView(View):
-    """The graph of a symbol, a network or a function, or of the pending operations behind an array.
+    """The graph of a symbol, a network or a function, or of the pending operations that an array depends on.
 
     Blocks are closed at first, and runs of equal blocks are folded into one. If shapes do not
     match, the graph is drawn as far as it is known, and the operation that fails is marked.
 
     Args:
         target: a ``Symbol``, with shapes or arrays by name; a ``HybridBlock``, hybridized or not,
-            with arrays or shapes; an ``NDArray``, for the pending operations behind it; a function
+            with arrays or shapes; an ``NDArray``, for the pending operations that it depends on; a function
             of arrays; a step of ``mx.stages``.
         inputs: the arguments of the call.
         train: with the gradients of all parameters; for a symbol, of all arguments that are not

@@ -16,7 +16,7 @@ from mixnet.engine.variable import Var
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.schema.stream import STREAM_SPEC
-from mixnet.process.source import known_as
+from mixnet.process.source import in_project
 from mixnet.runtime.interpret.runner import runner_of
 from mixnet.stages.graph_data import specs_of
 from mixnet.widgets.graph.rows import Pictured
@@ -24,6 +24,13 @@ from mixnet.widgets.look.numbers import numbers
 from mixnet.widgets.timeline.view import EngineTimeline
 
 MOST_OUTPUTS = 3  # of one operation that numbers are stored of: a gradient has one for each input
+
+
+def _start_threads() -> None:
+    """The first task of a process starts the engine's threads, which takes longer than a small graph."""
+    first = Var("start")
+    engine.push(lambda: None, (), [first], name="start")
+    engine.wait_for_var(first)
 
 
 class Run:
@@ -62,6 +69,7 @@ class Run:
             self._note(node, self._compute(node))
         self.numbers = [self._numbers.get(row["name"]) for row in pictured.rows]
         self._begin(values)
+        _start_threads()
         with EngineTimeline() as timeline:
             self._push()
         self.timeline = _named(timeline.payload)
@@ -84,7 +92,7 @@ class Run:
             source = node.source
             engine.push(
                 partial(self._compute, node), reads, [variables[node]], name=names[node],
-                source=None if source is None else f"{known_as(source.file)}:{source.line}",
+                source=None if source is None else f"{in_project(source.file)}:{source.line}",
             )  # fmt: skip
         for node in {entry.node for entry in self._graph.heads}:
             engine.wait_for_var(variables[node])

@@ -19,7 +19,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.facts import Known
 from mixnet.passes.lifetimes import EXTERNAL, Array
 from mixnet.passes.plan_memory import MemoryPlan, plan_memory, with_fewest_reads
-from mixnet.process.source import known_as, source_lines
+from mixnet.process.source import in_project, source_lines
 from mixnet.runtime.compile.lower import lower
 from mixnet.runtime.compile.scope import compiling_for
 from mixnet.stages.graph_data import part_of
@@ -227,7 +227,7 @@ class Table:
         """The number of a line; -1 for None."""
         if source is None:
             return -1
-        key = (known_as(source.file), source.line, source.text, source.function)
+        key = (in_project(source.file), source.line, source.text, source.function)
         return self._sources.setdefault(key, len(self._sources))
 
     def to_dict(self) -> dict[str, Any]:

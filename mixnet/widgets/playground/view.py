@@ -201,7 +201,7 @@ class Playground(Look):
             value: NaN by default; an infinity, or a large number.
 
         Returns:
-            The operation of forward that comes first among those with values that are not
+            The first operation of forward with values that are not
             finite; None if there is none.
         """
         self._live_net()

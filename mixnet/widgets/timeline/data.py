@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mixnet.process.source import line_in_project
 from mixnet.runtime.programs.decision import sentence
 
 KINDS = ("compute", "copy", "io", "communication", "other")
@@ -71,7 +72,7 @@ def columns(rows: Iterable[Row], name: str, first: int, most: int) -> Run:
         "queued": [row["ready"] - row["pushed"] for row in shown],
         "waited": [row["started"] - row["ready"] for row in shown],
         "ran": [row["ended"] - row["started"] for row in shown],
-        "source": [text(row.get("source")) for row in shown],
+        "source": [text(line_in_project(row.get("source") or "")) for row in shown],
         "error": [text(row.get("error")) for row in shown],
         "how": [text(sentence(row["how"]) if row.get("how") else None) for row in shown],
     }

@@ -313,6 +313,8 @@ def test_layers_of_a_network_that_are_not_listed() -> None:
 def test_examples_that_are_none() -> None:
     with pytest.raises(ValueError, match="calib_data must be an iterator or a DataLoader"):
         quantized(chain(), calib_data=3)
+    with pytest.raises(ValueError, match="a batch must be a DataBatch, an NDArray or a list"):
+        quantized(chain(), calib_data=[1])
 
 
 @pytest.mark.parametrize("mode", ["naive", "none"])

@@ -208,6 +208,17 @@ def test_checkpoints_of_a_hybrid_network_have_its_graph(tmp_path: Path) -> None:
     assert {each.name for each in net.collect_params().values()} <= set(read.collect_params())
 
 
+def test_checkpoints_have_the_graph_that_inferred_the_shapes(tmp_path: Path) -> None:
+    """As in MXNet: a block that infers its shapes from the first batch need not be hybridized."""
+    for units, files in ((0, ["model-symbol.json"]), (4, [])):
+        net = nn.Dense(2, in_units=units)
+        net.initialize()
+        estimator, _ = _estimator(net)
+        folder = tmp_path / str(units)
+        estimator.fit(_loaders()[0], epochs=1, event_handlers=[es.CheckpointHandler(str(folder))])
+        assert [each.name for each in folder.glob("*.json")] == files
+
+
 def test_handlers_are_told_in_order() -> None:
     messages = []
 

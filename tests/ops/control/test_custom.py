@@ -583,34 +583,93 @@ print(mx.nd.Custom(mx.nd.array([1, 2], dtype="int32"), op_type="halving").asnump
     assert (run.stdout, run.returncode) == ("[1, 2]\n", 0), run.stderr
 
 
-def test_states_that_backward_writes_are_lost_with_a_warning() -> None:
-    class Counts(mx.operator.CustomOp):
-        def forward(self, is_train, req, in_data, out_data, aux):
-            self.assign(out_data[0], req[0], in_data[0] * 2)
+class _Counts(mx.operator.CustomOp):
+    """Adds 1 to its state in forward and 10 in backward."""
 
-        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
-            self.assign(in_grad[0], req[0], out_grad[0] * 2)
-            aux[0][:] = aux[0] + 1
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] * 2)
+        aux[0][:] = aux[0] + 1
 
-    @mx.operator.register("counts_backward")
-    class CountsProp(mx.operator.CustomOpProp):
-        def list_auxiliary_states(self):
-            return ["count"]
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * 2)
+        aux[0][:] = aux[0] + 10
 
-        def infer_shape(self, in_shape):
-            return in_shape, in_shape, [(1,)]
 
-        def create_operator(self, ctx, shapes, dtypes):
-            return Counts()
+@mx.operator.register("counts_both_ways")
+class _CountsProp(mx.operator.CustomOpProp):
+    def list_auxiliary_states(self):
+        return ["count"]
 
-    x, count = mx.nd.ones(2), mx.nd.zeros(1)
+    def infer_shape(self, in_shape):
+        return in_shape, in_shape, [(1,)]
+
+    def create_operator(self, ctx, shapes, dtypes):
+        return _Counts()
+
+
+def test_backward_writes_states() -> None:
+    """The numbers are MXNet 1.9.1's."""
+    x, count = mx.nd.array([1, 2]), mx.nd.zeros(1)
     x.attach_grad()
-    with pytest.warns(UserWarning, match="auxiliary state 'count', which is lost"):
+
+    def call(times: int) -> mx.nd.NDArray:
+        y = x
         with mx.autograd.record():
-            y = mx.nd.Custom(x, count, op_type="counts_backward")
+            for _ in range(times):
+                y = mx.nd.Custom(y, count, op_type="counts_both_ways")
+        return y
+
+    call(1).backward()
+    assert (count.asscalar(), x.grad.asnumpy().tolist()) == (11, [2, 2])
+    call(2).backward()
+    assert (count.asscalar(), x.grad.asnumpy().tolist()) == (33, [4, 4])
+    y = call(1)
+    y.backward(retain_graph=True)
+    assert count.asscalar() == 44
+    y.backward()
+    assert count.asscalar() == 54
+    mx.autograd.grad(call(1), [x])
+    assert count.asscalar() == 65
+
+
+def test_backward_of_an_executor_writes_states() -> None:
+    """The numbers are MXNet 1.9.1's."""
+    symbol = mx.sym.Custom(mx.sym.Variable("x"), op_type="counts_both_ways", name="c")
+    executor = symbol.simple_bind(mx.cpu(), x=(2,))
+    counts = []
+    for _ in range(2):
+        executor.forward(is_train=True)
+        executor.backward(mx.nd.ones(2))
+        counts.append(executor.aux_dict["c_count"].asscalar())
+    executor.forward(is_train=False)
+    assert [*counts, executor.aux_dict["c_count"].asscalar()] == [11, 22, 23]
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_backward_of_a_block_writes_states(hybridized: bool) -> None:
+    """Two operators share a state; the numbers are MXNet 1.9.1's."""
+
+    class Net(mx.gluon.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            self.count = self.params.get("count", shape=(1,), init="zeros", grad_req="null")
+
+        def hybrid_forward(self, F, x, count):
+            y = F.Custom(x, count, op_type="counts_both_ways") + 1
+            return F.Custom(y, count, op_type="counts_both_ways")
+
+    net = Net()
+    net.initialize()
+    if hybridized:
+        net.hybridize()
+    x = mx.nd.array([1, 2])
+    x.attach_grad()
+    for expected in (22, 44):
+        with mx.autograd.record():
+            y = net(x)
         y.backward()
-        np.testing.assert_array_equal(x.grad.asnumpy(), [2, 2])
-    assert count.asscalar() == 0
+        assert net.count.data().asscalar() == expected
+        assert x.grad.asnumpy().tolist() == [4, 4]
 
 
 def test_an_operator_without_arguments() -> None:

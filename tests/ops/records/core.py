@@ -349,7 +349,13 @@ _NETWORK = [
 
 # The result is the user's: tests/ops/control/test_custom.py.
 # What a backend computes: tests/symbol/test_backend.py. Fused layers: tests/contrib/quantization.
-RANDOM = {"Custom", "_backend_part", "_sg_mkldnn_conv", "_sg_mkldnn_fully_connected"}
+RANDOM = {
+    "Custom",
+    "_CustomFunction",
+    "_backend_part",
+    "_sg_mkldnn_conv",
+    "_sg_mkldnn_fully_connected",
+}
 
 RECORDS = [
     *_binary(),

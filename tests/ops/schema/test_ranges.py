@@ -112,7 +112,7 @@ def test_every_way_to_an_operator(way: str) -> None:
 
 
 def test_axes_are_checked_in_symbols() -> None:
-    with pytest.raises(AxisError, match=r"axis=7 is out of range, the array has 2 axes"):
+    with pytest.raises(AxisError, match=r"axis=7 is out of range: the array has 2 axes"):
         sym.BatchNorm(sym.var("x"), axis=7).infer_shape(x=(2, 3))
     with pytest.raises(ShapeError, match=r"axis=4 is out of range"):
         sym.softmax(sym.var("x"), axis=4).infer_shape(x=(2, 3))

@@ -17,9 +17,9 @@ from mixnet.runtime.interpret.on_numpy.work import Cost, away_from_device
         (Cost(work=4.0, saving=1.4, compiling=2.9), 2),  # more work than compiling, yet no gain
         (Cost(work=0.0, saving=0.0, compiling=0.1), 10_000),
         (Cost(work=0.04, saving=0.04, compiling=4.0, is_away=True), 12),
-        (Cost(work=0.2, saving=0.2, compiling=1.0, is_away=True), 1),
-        (Cost(work=0.2, saving=0.2, compiling=0.1, is_away=True), 0),
-        (Cost(work=0.5, saving=0.5, compiling=9.0, is_away=True), 0),  # compiled quickly
+        (Cost(work=0.09, saving=0.09, compiling=0.5, is_away=True), 1),
+        (Cost(work=0.2, saving=0.2, compiling=9.0, is_away=True), 0),  # in parts, on the GPU
+        (Cost(work=0.09, saving=0.09, compiling=0.05, is_away=True), 0),
     ],
 )
 def test_a_program_is_compiled_when_that_pays(cost: Cost, runs: int) -> None:

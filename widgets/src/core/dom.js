@@ -22,6 +22,14 @@ export function s(tag, props, ...children) {
   return fill(document.createElementNS(SVG, tag), props, children);
 }
 
+// Where a line of a program may break: between tokens, not inside a name or a number.
+export const tokens = (text) => text.replace(/([([{,=:+*/-])(?=[A-Za-z_"'([{])/g, "$1\u200b").replace(/\.(?=[A-Za-z_])/g, "\u200b.").split("\u200b");
+
+// A line of a program as the children of an element.
+export const breakable = (text) => tokens(String(text ?? "")).flatMap((part, i) => (i ? [h("wbr"), part] : [part]));
+
+export const code = (text) => h("code", null, breakable(text));
+
 let count = 0;
 // An id that no other element of the page has.
 export function freshId(stem) {

@@ -1,5 +1,5 @@
 // What is known of a node or a block, beside the picture.
-import { button, factsOf, h, link } from "../core/dom.js";
+import { button, code, factsOf, h, link } from "../core/dom.js";
 import { bytes, count, seconds } from "../core/format.js";
 import { BACKWARD, CHANGES, PARAMETER, PARTS, colours, isOutput } from "./model.js";
 
@@ -38,7 +38,7 @@ function ofNode(g, i, go) {
       ["storage", facts.storage?.[i]],
       ["XLA group", facts.group?.[i]],
       ["change", change ? `${CHANGES[change]}${facts.told?.[i] ? `: ${facts.told[i]}` : ""}` : null],
-      ["line", source && h("div", null, `${strings[source[0]].split(/[\\/]/).pop()}:${source[1]}`, h("br"), h("code", null, strings[source[2]]))],
+      ["line", source && h("div", null, `${strings[source[0]].split(/[\\/]/).pop()}:${source[1]}`, h("br"), code(strings[source[2]]))],
     ]),
     attributes.length ? h("h3", null, "attributes") : null,
     attributes.length ? factsOf(attributes) : null,

@@ -1,5 +1,5 @@
 // The side panel: what is selected and where it is in every stage; or, with nothing selected, the totals.
-import { button, h, tableOf } from "../core/dom.js";
+import { button, code, h, tableOf } from "../core/dom.js";
 import { bytes, count, howMany, seconds } from "../core/format.js";
 import { why } from "../core/why.js";
 import { called, marker } from "./model.js";
@@ -25,7 +25,7 @@ export function details({ payload, program, state, stages, rows, go }) {
   const parts = [];
   if (line) {
     const text = payload.source[line[0]].lines.find(([number]) => number === line[1])?.[1].trim();
-    parts.push(h("h2", null, `line ${line[1]}`), h("code", null, text), h("p", null, things.length ? `${howMany(things.length, "operation")} ${things.length === 1 ? "comes" : "come"} from it.` : "No operation comes from this line."));
+    parts.push(h("h2", null, `line ${line[1]}`), code(text), h("p", null, things.length ? `${howMany(things.length, "operation")} ${things.length === 1 ? "comes" : "come"} from it.` : "No operation comes from this line."));
   }
   if (group !== null && group !== undefined) parts.push(...groupText(program, group));
   const from = origin && rows(origin[0])[origin[1]];

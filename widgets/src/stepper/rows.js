@@ -1,17 +1,17 @@
 // How the rows of each kind of stage are drawn.
-import { h } from "../core/dom.js";
+import { code, h } from "../core/dom.js";
 import { bytes } from "../core/format.js";
 
 const cell = (kind, ...children) => h("span", { class: `mx-cell-${kind}` }, ...children);
 
 // The children of a row; `width` is the number of digits of line numbers, `chosen` the selected things.
 export function drawRow(row, i, width, chosen) {
-  if (row.kind === "line") return [cell("no", String(i + 1).padStart(width)), h("code", null, row.text)];
+  if (row.kind === "line") return [cell("no", String(i + 1).padStart(width)), code(row.text)];
   if (row.kind === "node") return node(row);
   if (row.kind === "gone") return [cell("mark", row.mark), h("s", null, row.name), cell("dim", row.note)];
   if (row.kind === "storage") return [cell("size", bytes(row.size)), bars(row, chosen), cell("dim", row.names.join(", ") || "—")];
   if (row.kind === "group") return group(row);
-  if (row.kind === "source") return [cell("no", String(row.line).padStart(width)), h("code", null, row.text)];
+  if (row.kind === "source") return [cell("no", String(row.line).padStart(width)), code(row.text)];
   if (row.kind === "head" || row.kind === "file") return [h("b", null, row.text)];
   return [h("span", { class: "mx-note" }, row.text)];
 }

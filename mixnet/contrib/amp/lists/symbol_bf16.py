@@ -20,7 +20,7 @@ BF16_USE_FP32_PARAMS = {"BatchNorm": _STATISTICS, "BatchNormWithReLU": _STATISTI
 """Operators whose parameters stay in float32; the empty name stands for the data."""
 
 BF16_FP32_FUNCS = in_bfloat16("any", _HALF, also=["BatchNormWithReLU", "_add"])
-"""Operators that compute in the precision that comes."""
+"""Operators that compute in the precision of their inputs."""
 
 WIDEST_TYPE_CASTS = in_bfloat16("widest", _HALF)
 """Operators whose inputs all get the widest precision among them."""

@@ -30,7 +30,7 @@ FP16_FP32_FUNCS = in_half(
     ],
     but=["_negative"],
 )
-"""Operators that compute in the precision that comes."""
+"""Operators that compute in the precision of their inputs."""
 
 FP16_FUNCS = in_half("low", but=_TAKE_WHAT_COMES)
 """Operators that compute in float16."""

@@ -160,6 +160,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         net = estimator.net
         if isinstance(net, HybridBlock) and net._active:
             net(sym.Variable("data")).save(path)
+        elif isinstance(net, HybridBlock) and net._cached_graph:  # traced to infer its shapes
+            net._cached_graph[1].save(path)
         else:
             estimator.logger.info(
                 "Model architecture(symbol file) is not saved, please use HybridBlock to "

@@ -26,28 +26,52 @@ class TrainBegin(EventHandler):
     """Called when training begins."""
 
     def train_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> Any:
-        """Override it."""
+        """Override it.
+
+        Args:
+            estimator: the estimator that trains.
+            args: nothing.
+            kwargs: nothing.
+        """
 
 
 class TrainEnd(EventHandler):
     """Called when training has ended."""
 
     def train_end(self, estimator: Estimator, *args: object, **kwargs: object) -> Any:
-        """Override it."""
+        """Override it.
+
+        Args:
+            estimator: the estimator that trains.
+            args: nothing.
+            kwargs: nothing.
+        """
 
 
 class EpochBegin(EventHandler):
     """Called when an epoch begins."""
 
     def epoch_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> Any:
-        """Override it."""
+        """Override it.
+
+        Args:
+            estimator: the estimator that trains.
+            args: nothing.
+            kwargs: nothing.
+        """
 
 
 class EpochEnd(EventHandler):
     """Called when an epoch has ended; training stops if a handler returns True."""
 
     def epoch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> Any:
-        """Override it."""
+        """Override it.
+
+        Args:
+            estimator: the estimator that trains.
+            args: nothing.
+            kwargs: nothing.
+        """
         return False
 
 
@@ -55,14 +79,26 @@ class BatchBegin(EventHandler):
     """Called with a ``batch`` before it is processed."""
 
     def batch_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> Any:
-        """Override it."""
+        """Override it.
+
+        Args:
+            estimator: the estimator that trains.
+            args: nothing.
+            kwargs: ``batch``, the batch.
+        """
 
 
 class BatchEnd(EventHandler):
     """Called with a ``batch``, its ``pred``, ``label`` and ``loss``; the epoch stops on True."""
 
     def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
-        """Override it."""
+        """Override it.
+
+        Args:
+            estimator: the estimator that trains.
+            args: nothing.
+            kwargs: ``batch``, and lists of ``pred``, ``label`` and ``loss``, one for each context.
+        """
         return False
 
 

@@ -89,7 +89,7 @@ class MNIST(dataset._DownloadedDataset):
         pixels = read_idx(self._path(images), 3)
         if len(pixels) != len(self._label):
             raise FileFormatError(
-                f"{self._path(images)} has {len(pixels)} images, {self._path(labels)} has "
+                f"{self._path(images)} has {len(pixels)} images, but {self._path(labels)} has "
                 f"{len(self._label)} labels."
             )
         self._data = _images(pixels[..., None])
@@ -97,6 +97,11 @@ class MNIST(dataset._DownloadedDataset):
 
 class FashionMNIST(MNIST):
     """Pictures of clothes in the format of :class:`MNIST`, ten classes.
+
+    Args:
+        root: folder of the files, which are downloaded there.
+        train: the training images, else the test images.
+        transform: function of image and label.
 
     Source: Xiao, Rasul and Vollgraf, "Fashion-MNIST" (2017).
     """

@@ -184,7 +184,15 @@ def get_mobilenet_v2(
     root: str = FOLDER,
     **kwargs: Any,
 ) -> MobileNetV2:
-    """MobileNetV2 by its width; arguments as for ``get_mobilenet``."""
+    """MobileNetV2 by its width; arguments as for ``get_mobilenet``.
+
+    Args:
+        multiplier: width multiplier; 1.0, 0.75, 0.5 and 0.25 have trained parameters.
+        pretrained: load the parameters trained on ImageNet.
+        ctx: context of the parameters.
+        root: folder of their file.
+        kwargs: arguments of the class.
+    """
     net = MobileNetV2(multiplier, **kwargs)
     if pretrained:
         load_pretrained(net, f"mobilenetv2_{_suffix(multiplier)}", ctx, root)
