@@ -65,9 +65,7 @@ def _step(itemsize: int) -> int:
 
 
 @lru_cache(maxsize=4096)
-def places_in_bucket(
-    sizes: tuple[int, ...], itemsize: int, has_any_length: bool
-) -> tuple[list[int], int]:
+def places_in(sizes: tuple[int, ...], itemsize: int, has_any_length: bool) -> tuple[list[int], int]:
     """Where each array begins in the flat one, in elements, and how long that is."""
     step = _step(itemsize)
     places, place = [], 0

@@ -26,7 +26,7 @@ from mixnet import config
 from mixnet.base import MXNetError
 from mixnet.distributed.agreement import Description
 from mixnet.distributed.awaited import WITHOUT_LIMIT, Steps
-from mixnet.distributed.buckets import flattened, places_in_bucket
+from mixnet.distributed.buckets import flattened, places_in
 from mixnet.distributed.direct import Direct, connect
 from mixnet.distributed.exchanges import (
     DIRECTLY,
@@ -132,7 +132,7 @@ class World:
         """Whether the sum of values of these specs, of one dtype, is exchanged without a program."""
         kind = specs[0].dtype
         sizes = tuple([math.prod(spec.shape) for spec in specs])
-        length = places_in_bucket(sizes, kind.itemsize, True)[1]
+        length = places_in(sizes, kind.itemsize, True)[1]
         return self._direct is not None and self._direct.carries(length * kind.itemsize, kind)
 
     def pooled(self, name: str, exchange: Exchange, values: Sequence[Value]) -> Value:
@@ -226,9 +226,7 @@ class World:
         host = [np.asarray(array) for array in arrays]
         rows = [host[i : i + count] for i in range(0, len(host), count)]
         places = [
-            places_in_bucket(
-                tuple([each.size for each in row]), row[0].dtype.itemsize, has_any_length
-            )
+            places_in(tuple([each.size for each in row]), row[0].dtype.itemsize, has_any_length)
             for row in rows
         ]
         flat = [flattened(row, *place) for row, place in zip(rows, places, strict=True)]

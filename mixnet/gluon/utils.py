@@ -227,6 +227,17 @@ class DownloadError(MXNetError, ConnectionError):
     """A file cannot be downloaded."""
 
 
+def _target(url: str, path: str | None) -> str:
+    """Where a file is stored: at the path, in a folder under the last part of the URL."""
+    if path is None:
+        path = url.split("/")[-1]
+        if not path:
+            raise CheckError(f"download: {url} does not end in a file name; give path.")
+        return path
+    path = os.path.expanduser(path)
+    return os.path.join(path, url.split("/")[-1]) if os.path.isdir(path) else path
+
+
 def download(
     url: str,
     path: str | None = None,
@@ -260,14 +271,7 @@ def download(
         raise AttributeValueError(
             f"download: {url!r:.80} is not a URL, such as https://example.org/data.zip."
         )
-    if path is None:
-        path = url.split("/")[-1]
-        if not path:
-            raise CheckError(f"download: {url} does not end in a file name; give path.")
-    else:
-        path = os.path.expanduser(path)
-        if os.path.isdir(path):
-            path = os.path.join(path, url.split("/")[-1])
+    path = _target(url, path)
     if retries < 0:
         raise CheckError("download: retries must be a number of attempts, at least 0.")
     if not verify_ssl:

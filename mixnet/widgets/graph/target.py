@@ -16,7 +16,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes import pipeline
 from mixnet.process.source import is_users
 from mixnet.stages.graph_data import specs_of
-from mixnet.stages.recording import of_function, parameter_names
+from mixnet.stages.recording import Recording, of_function, parameter_names
 from mixnet.symbol.symbol import Symbol
 from mixnet.units import how_many
 from mixnet.widgets.graph.network import of_block
@@ -118,25 +118,33 @@ def _of_call(
             empty = Pictured(title, "function", [], [])
             empty.error = _error(failed)
             return empty
-    parts = []
-    for program in network.programs:
-        graph = program.steps[0].graph
-        if any(not node.is_variable and node.op.graph is not None for node in graph.nodes):
-            graph = pipeline.inline(graph, pipeline.Facts())
-        leaves = program.recorded.leaves
-        known = [(leaf.spec.shape, leaf.spec.dtype) for leaf in leaves]
-        rows = rows_of(graph, specs_of(graph, known), title, "function")
-        rows.graph, rows.inputs, rows.scalars = graph, known, program.recorded.scalars
-        rows.leaves = leaves
-        for row in rows.rows:
-            row["device"] = str(program.recorded.context)
-        parts.append((rows, program.recorded.reason))
-    if len(parts) == 1:
-        parts[0][0].error = _error(failed)
-        return parts[0][0]
+    parts = [_of_program(program, title) for program in network.programs]
+    whole = parts[0] if len(parts) == 1 else _joined(parts, network.programs, title)
+    whole.error = _error(failed)
+    return whole
+
+
+def _of_program(program: Recording, title: str) -> Pictured:
+    """The graph of a program as it was recorded."""
+    graph = program.steps[0].graph
+    if any(not node.is_variable and node.op.graph is not None for node in graph.nodes):
+        graph = pipeline.inline(graph, pipeline.Facts())
+    leaves = program.recorded.leaves
+    known = [(leaf.spec.shape, leaf.spec.dtype) for leaf in leaves]
+    rows = rows_of(graph, specs_of(graph, known), title, "function")
+    rows.graph, rows.inputs, rows.scalars = graph, known, program.recorded.scalars
+    rows.leaves = leaves
+    for row in rows.rows:
+        row["device"] = str(program.recorded.context)
+    return rows
+
+
+def _joined(parts: Sequence[Pictured], programs: Sequence[Recording], title: str) -> Pictured:
+    """Programs that run one after another in one picture."""
     whole = Pictured(title, "function", [], [])
-    for number, (rows, reason) in enumerate(parts):
+    for number, (rows, program) in enumerate(zip(parts, programs, strict=True)):
         first = len(whole.rows)
+        reason = program.recorded.reason
         for row in rows.rows:
             row["id"] += first
             row["name"] = f"segment{number}/{row['name']}"
@@ -144,7 +152,6 @@ def _of_call(
             row["path"] = (f"segment {number} (until {reason})", *row["path"])
             whole.rows.append(row)
         whole.heads += [[i + first, k] for i, k in rows.heads]
-    whole.error = _error(failed)
     whole.notes.append(
         f"Values are read during the call, so {how_many(len(parts), 'program')} run, one after another."
     )
