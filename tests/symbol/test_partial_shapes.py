@@ -53,3 +53,34 @@ def test_what_cannot_be_inferred_is_named_in_a_warning() -> None:
         warnings.simplefilter("error")
         assert product.infer_shape(a=(2, 3), b=(3, 4))[1] == [(2, 4)]
         assert product.infer_shape_partial(a=(2, 3))[0] == [(2, 3), ()]
+
+
+@pytest.mark.filterwarnings("ignore:The shapes of these arguments")
+def test_inputs_that_follow_from_the_first() -> None:
+    """Answers are MXNet 1.9.1's."""
+    for symbol, shapes, expected in [
+        (
+            sym.contrib.Proposal(
+                X, Y, sym.var("z"), scales=(4, 8), ratios=(1,), rpn_post_nms_top_n=5
+            ),
+            {"x": (1, 4, 3, 5)},
+            ([(1, 4, 3, 5), (1, 8, 3, 5), (1, 3)], [(5, 5)], []),
+        ),
+        (
+            sym._internal._slice_assign(X, Y, begin=(0, 1), end=(2, None)),
+            {"x": (4, 5)},
+            ([(4, 5), (2, 4)], [(4, 5)], []),
+        ),
+        (
+            sym._internal._scatter_elemwise_div(X, Y),
+            {"y": (2, 3)},
+            ([(2, 3), (2, 3)], [(2, 3)], []),
+        ),
+        (
+            sym._internal._identity_with_attr_like_rhs(X, Y),
+            {"x": (2, 3)},
+            ([(2, 3), (2, 3)], [(2, 3)], []),
+        ),
+        (sym.contrib.getnnz(X), {"x": (2, 3)}, ([(2, 3)], [(1,)], [])),
+    ]:
+        assert symbol.infer_shape(**shapes) == expected

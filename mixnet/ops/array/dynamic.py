@@ -142,4 +142,5 @@ def getnnz(data, *, axis: Axis | None = None):
 
     Source: MXNet operator ``_contrib_getnnz``.
     """
-    return jnp.sum(jax.lax.ne(data, jnp.zeros((), data.dtype)), axis, dtype=jnp.int64)
+    count = jnp.sum(jax.lax.ne(data, jnp.zeros((), data.dtype)), axis, dtype=jnp.int64)
+    return count.reshape(count.shape or (1,))

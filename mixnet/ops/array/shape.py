@@ -20,7 +20,7 @@ from mixnet.ops.schema.attributes import (
 from mixnet.ops.schema.dtypes import Dtypes
 from mixnet.ops.schema.integer_layers import Quantization
 from mixnet.ops.schema.rewrites import Rewrites, free_of_codes
-from mixnet.ops.schema.shape_constraints import same_number
+from mixnet.ops.schema.shape_constraints import all_same, same_number
 
 
 def shape_of_codes(
@@ -265,7 +265,12 @@ def squeeze(data, *, axis: Axes | None = None):
     return out.reshape((1,)) if out.ndim == 0 else out
 
 
-@op("_identity_with_attr_like_rhs", one_dtype=True, storage=storage_rules.LIKE_RIGHT)
+@op(
+    "_identity_with_attr_like_rhs",
+    one_dtype=True,
+    storage=storage_rules.LIKE_RIGHT,
+    shape_constraint=all_same,
+)
 def identity_with_attr_like_rhs(lhs, rhs):
     """``lhs``; its shape and dtype are those of ``rhs`` where they are not known.
 

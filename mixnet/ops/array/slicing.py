@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+import numpy as np
 
 from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.registry import op
@@ -34,7 +35,7 @@ def slice_(data, *, begin: tuple, end: tuple, step: tuple = ()):
     return data[_slices("slice", data, begin, end, step)]
 
 
-def _slices(name: str, data: jax.Array, begin: tuple, end: tuple, step: tuple) -> tuple[slice, ...]:
+def _slices(name: str, data: Any, begin: tuple, end: tuple, step: tuple) -> tuple[slice, ...]:
     """The key of a part of ``data``."""
     if not 0 < len(begin) == len(end) <= data.ndim or len(step) not in (0, len(begin)):
         raise ShapeError(
@@ -67,6 +68,13 @@ def slice_assign(lhs, rhs, *, begin: tuple, end: tuple, step: tuple = ()):
             f"_slice_assign: rhs is {rhs.shape}, the part of lhs {part}; give it that shape."
         )
     return lhs.at[key].set(rhs)
+
+
+@slice_assign.infer_inputs
+def _(lhs, *, begin, end, step):
+    key = _slices("_slice_assign", jax.ShapeDtypeStruct(lhs, np.dtype("bool")), begin, end, step)
+    extents = [len(range(*one.indices(extent))) for one, extent in zip(key, lhs, strict=False)]
+    return {"rhs": (*extents, *lhs[len(key) :])}
 
 
 @op(

@@ -19,6 +19,7 @@ from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axes, Long, Scalar, Shape
 from mixnet.ops.schema.dtypes import Dtypes, number_of_dtype
+from mixnet.ops.schema.shape_constraints import all_same
 
 
 def _whole(numbers: jax.Array) -> Any:
@@ -138,7 +139,12 @@ def scatter_minus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
     return data - number_of_dtype(scalar, data.dtype)
 
 
-@op("_scatter_elemwise_div", precision="widest", storage=storage_rules.DIVIDED_ROWS)
+@op(
+    "_scatter_elemwise_div",
+    precision="widest",
+    storage=storage_rules.DIVIDED_ROWS,
+    shape_constraint=all_same,
+)
 def scatter_elemwise_div(lhs, rhs):
     """Quotient of two arrays; if the left one is row_sparse, of its stored rows alone.
 

@@ -18,6 +18,7 @@ from mixnet.ops.array.plain import in_dtype
 from mixnet.ops.op import Op
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Scalar, Share
+from mixnet.ops.schema.shape_constraints import all_same
 from mixnet.ops.update.variants import mixed_precision, preloaded, several
 
 
@@ -563,7 +564,13 @@ def lamb_update_phase2(
     return weight - as_kind(lr, weight) * as_kind(ratio, weight) * g.astype(weight.dtype)
 
 
-@op("multi_lars", floats=True, differentiable=False, in_amp_lists=False)
+@op(
+    "multi_lars",
+    floats=True,
+    differentiable=False,
+    in_amp_lists=False,
+    shape_constraint=all_same,
+)
 def multi_lars(
     lrs, weights_sum_sq, grads_sum_sq, wds, *, eta: float, eps: float, rescale_grad: Scalar = 1.0
 ):

@@ -126,13 +126,18 @@ def _proposal(name: str, text: str, check: Callable[[int], None]) -> None:
         return (rois, values.reshape(-1, 1)) if output_score else rois
 
     proposal.__doc__ = _DOCUMENTATION.format(name=name, text=text)
-    op(
+    declared = op(
         name,
         outputs=_outputs,
         output_names=("output", "score"),
         differentiable=False,
         precision="widest",
     )(proposal)
+
+    @declared.infer_inputs
+    def _(cls_prob):
+        batch, channels, *picture = cls_prob
+        return {"bbox_pred": (batch, 2 * channels, *picture), "im_info": (batch, 3)}
 
 
 _DOCUMENTATION = """{text}

@@ -1,7 +1,8 @@
 """Random streams: one per context, with numbered draws, so that a seed makes runs reproducible.
 
 A call of an operator takes one draw, a call of a graph as many as its operators: a hybridized block draws the
-same numbers as operator by operator. A loop takes one draw, from which its own stream is derived.
+same numbers as operator by operator. With threefry, a loop takes one draw, from which its own
+stream is derived.
 
 On CPUs, the numbers are those that MXNet draws from the same seed: the host draws them when a call is
 recorded, and hands them over in place of a stream, see :mod:`mixnet.ops.generators.source`.
