@@ -14,8 +14,6 @@ import mixnet as mx
 from mixnet import autograd, gluon
 
 FOLDER = sys.argv[1]
-whole = mx.kv.create("dist_sync")
-rank, workers = whole.rank, whole.num_workers
 
 
 def clusters() -> tuple:
@@ -35,7 +33,7 @@ def report(name: str, weight: np.ndarray) -> None:
 
 def module_with_schedule(store: mx.kv.KVStore) -> None:
     """``Module.fit`` with momentum, weight decay and a schedule, as in MXNet's image classification."""
-    x, y = (each[rank::workers] for each in clusters())
+    x, y = (each[store.rank :: store.num_workers] for each in clusters())
     train = mx.io.NDArrayIter(x, y, 48)
     hidden = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=32, name="fc1")
     net = mx.sym.FullyConnected(
@@ -61,7 +59,7 @@ def module_with_schedule(store: mx.kv.KVStore) -> None:
 def sparse_linear(store: mx.kv.KVStore) -> None:
     """Linear classification with row_sparse weights, whose rows are pulled before each batch."""
     size, batch = 200, 16
-    path = os.path.join(FOLDER, f"{rank}.libsvm")
+    path = os.path.join(FOLDER, f"{store.rank}.libsvm")
     draw = np.random.RandomState(1)
     truth = draw.randn(size)
     with open(path, "w") as file:
@@ -70,7 +68,11 @@ def sparse_linear(store: mx.kv.KVStore) -> None:
             pairs = " ".join(f"{i}:{value:.4f}" for i, value in zip(places, values, strict=True))
             file.write(f"{int((values * truth[places]).sum() > 0)} {pairs}\n")
     train = mx.io.LibSVMIter(
-        data_libsvm=path, data_shape=(size,), batch_size=batch, num_parts=workers, part_index=rank
+        data_libsvm=path,
+        data_shape=(size,),
+        batch_size=batch,
+        num_parts=store.num_workers,
+        part_index=store.rank,
     )
     x = mx.sym.var("data", stype="csr")
     weight = mx.sym.var("weight", shape=(size, 2), init=mx.init.Constant(0.01), stype="row_sparse")
@@ -80,7 +82,9 @@ def sparse_linear(store: mx.kv.KVStore) -> None:
     module = mx.mod.Module(module.symbol, label_names=["softmax_label"])
     module.bind(train.provide_data, train.provide_label)
     module.init_params()
-    adam = mx.optimizer.create("adam", learning_rate=0.02, rescale_grad=1 / batch / workers)
+    adam = mx.optimizer.create(
+        "adam", learning_rate=0.02, rescale_grad=1 / batch / store.num_workers
+    )
     module.init_optimizer(kvstore=store, optimizer=adam)
     for _ in range(4):
         train.reset()
@@ -96,7 +100,7 @@ def sparse_linear(store: mx.kv.KVStore) -> None:
 def gluon_with_clipping(store: mx.kv.KVStore) -> None:
     """A Trainer that sums gradients, has them clipped, and updates, on two devices of each worker."""
     devices = [mx.cpu(0), mx.cpu(1)]
-    x, y = (each[rank::workers] for each in clusters())
+    x, y = (each[store.rank :: store.num_workers] for each in clusters())
     net = gluon.nn.HybridSequential(prefix="net_")
     with net.name_scope():
         net.add(gluon.nn.Dense(16, activation="relu", in_units=20), gluon.nn.Dense(5, in_units=16))
