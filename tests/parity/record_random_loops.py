@@ -54,17 +54,17 @@ def cases() -> dict[str, Any]:
 
         return F.contrib.foreach(outer, x, F.zeros((3,)))[0]
 
-    def taken(F: Any, x: Any) -> Any:
+    def first_branch(F: Any, x: Any) -> Any:
         return F.contrib.cond(x.sum() > 0, lambda: F.Dropout(x, p=0.5), lambda: x)
 
-    def not_taken(F: Any, x: Any) -> Any:
+    def second_branch(F: Any, x: Any) -> Any:
         return F.contrib.cond(
             x.sum() < 0, lambda: F.Dropout(x, p=0.5), lambda: x + F.random.normal(shape=(4, 3))
         )
 
     return {
         "dropout": dropout, "dropped state": dropped_state, "noise": noise, "noise like": noise_like,
-        "gamma": gamma, "nested": nested, "taken": taken, "not taken": not_taken,
+        "gamma": gamma, "nested": nested, "first branch": first_branch, "second branch": second_branch,
     }  # fmt: skip
 
 
