@@ -64,7 +64,7 @@ def cases() -> dict[str, Any]:
 
     return {
         "dropout": dropout, "dropped state": dropped_state, "noise": noise, "noise like": noise_like,
-        "gamma": gamma, "nested": nested, "taken": first_branch, "not taken": second_branch,
+        "gamma": gamma, "nested": nested, "first branch": first_branch, "second branch": second_branch,
     }  # fmt: skip
 
 

@@ -170,6 +170,6 @@ RECORDS = [
            reference=lambda x, m: np.where(m, 2.5, x)),
     Record("_npi_boolean_mask_assign_tensor", [(4, 3), (4,), (1,)], {}, integers={1: 2},
            reference=lambda x, m, v: np.where(m[:, None], v, x)),
-    Record("_contrib_getnnz", [(2, 3)], {}, lambda x: np.count_nonzero(x), gradient=False,
+    Record("_contrib_getnnz", [(2, 3)], {}, lambda x: np.array([np.count_nonzero(x)]), gradient=False,
            integers={0: 2}),
 ]  # fmt: skip
