@@ -170,3 +170,25 @@ def test_another_number_of_inputs_than_a_hybridized_block_takes():
     layer(x)
     with pytest.raises(ValueError, match=r"called with \(x\), but got 2 inputs"):
         layer(x, x)
+
+
+@pytest.mark.parametrize("units", [0, 3])
+def test_a_sum_that_would_broadcast_is_refused_by_graphs(units: int) -> None:
+    """As in MXNet, whose symbols do not broadcast with ``+``; also where shapes are deferred."""
+
+    class Shifted(gluon.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            with self.name_scope():
+                self.dense = gluon.nn.Dense(2, in_units=units)
+                self.shift = self.params.get("shift", shape=(2,), init="ones")
+
+        def hybrid_forward(self, F, x, shift):
+            return self.dense(x) + shift
+
+    block = Shifted()
+    block.initialize()
+    block.hybridize()
+    for _ in range(2):
+        with pytest.raises(MXNetError, match=r"\(1, 2\) and \(2,\) differ.*broadcast"):
+            block(nd.ones((1, 3))).wait_to_read()

@@ -108,7 +108,10 @@ class TracedBlock(Block):
                 parameters = self._completed(composition, specs)
                 return Composed(composition, parameters, specs, training, context)
             except ShapeError:
-                pass  # the trace fails too, at the user's line
+                # The trace mostly fails too, at the user's line. Where arrays broadcast and symbols
+                # do not (`+`), it succeeds; a graph that was saved and loaded would then fail.
+                Traced(self.forward, specs, structure, training, context)
+                raise
         return Traced(self.forward, specs, structure, training, context)
 
     def _warn_of_unused(self, composition: Composition) -> None:
