@@ -133,27 +133,16 @@ def _warn(
         return
     results = [result] if isinstance(result, NDArray) else result
     inputs, outputs = (", ".join(each.stype for each in group) for group in (arrays, results))
-<<<<<<< ours
-    attributes_text = ", ".join(f"{name}={value!r:.40}" for name, value in attributes.items())
-    if (op.name, inputs, outputs, attributes_text) in _warned:
-        return
-    _warned.add((op.name, inputs, outputs, attributes_text))
-=======
     parameters = ", ".join(f"{name}={value!r:.40}" for name, value in attributes.items())
     if (op.name, inputs, outputs, parameters) in _warned:
         return
     _warned.add((op.name, inputs, outputs, parameters))
->>>>>>> theirs
     _log.warning(
         "Storage type fallback: %s(%s) has no kernel for inputs of storage types %s. It runs on dense "
         "copies; the results are the same, of storage types %s. MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 "
         "turns this message off.",
         op.name,
-<<<<<<< ours
-        attributes_text,
-=======
         parameters,
->>>>>>> theirs
         inputs,
         outputs,
     )
