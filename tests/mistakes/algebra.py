@@ -79,6 +79,12 @@ MISTAKES = [
         "'a'",
         "whole numbers",
     ),
+    mistake(
+        "mnp.linalg.norm([1.0, 2.0])",
+        AssertionError,
+        "norm takes mx.np arrays, not list",
+        "mx.np.array",
+    ),
     mistake("mnp.random.normal(size=(2, 'a'))", AttributeTypeError, "(2, 'a')", "whole numbers"),
     mistake("mnp.full((2,), 'a')", AttributeTypeError, "'a'", "a number"),
     mistake(
