@@ -5,6 +5,7 @@ from mixnet.base import (
     AttributeValueError,
     AxisError,
     IndexingError,
+    OperatorTypeError,
     ShapeError,
 )
 from tests.mistakes.mistake import mistake
@@ -85,7 +86,7 @@ MISTAKES = [
         "norm takes mx.np arrays, not list",
         "mx.np.array",
     ),
-    mistake("mnp.random.normal(size=(2, 'a'))", AttributeTypeError, "(2, 'a')", "whole numbers"),
+    mistake("mnp.random.normal(size=(2, 'a'))", OperatorTypeError, "(2, 'a')", "whole numbers"),
     mistake("mnp.full((2,), 'a')", AttributeTypeError, "'a'", "a number"),
     mistake(
         _QUANTIZED

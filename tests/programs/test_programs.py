@@ -13,16 +13,19 @@ from tests.benchmarks.whole_programs import PROGRAMS, differences, names, stored
 
 QUICK = (
     "control_flow",
+    "ddpg_pendulum",
     "factorization_machine",
     "feedforward_model",
     "matrix_factorisation",
     "multi_task",
     "policy_gradient_symbol",
+    "ppo_chain",
     "saving_and_loading",
     "sgd_from_scratch",
     "stacked_autoencoder",
     "symbol_anatomy",
     "text_cnn",
+    "threads_and_replay",
 )
 
 
