@@ -83,6 +83,10 @@ class AttributeKindError(
     """
 
 
+class OtherInputsError(AttributeKindError, mxnet_name="ValueError"):
+    """A hybridized block is called with other inputs than those of its first call."""
+
+
 class ZeroError(AttributeValueError, ZeroDivisionError, mxnet_name="ZeroDivisionError"):
     """A divisor is 0."""
 

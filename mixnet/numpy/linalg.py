@@ -9,7 +9,7 @@ import numpy as onp
 
 from mixnet.base import AttributeValueError
 from mixnet.numpy import reduce, shape
-from mixnet.numpy.call import as_axes, call, is_array
+from mixnet.numpy.call import as_axes, call, check_array, is_array
 from mixnet.numpy.creation import eye
 from mixnet.numpy.elementwise import FUNCTIONS
 from mixnet.numpy.fallback import on_host
@@ -36,8 +36,10 @@ def norm(
         keepdims: keep reduced axes with extent one.
 
     Raises:
+        AssertionError: ``x`` is not an array.
         ValueError: the order is not one of the norms, or the axes are neither one nor two.
     """
+    check_array("norm", x)
     axes = as_axes(axis)
     if ord is not None:
         axes = tuple(range(len(x.shape))) if axes is None else axes

@@ -9,8 +9,10 @@ import numpy as onp
 
 from mixnet.base import (
     AttributeKindError,
+    AttributeTypeError,
     AttributeValueError,
     NotDefinedError,
+    OperatorTypeError,
     ShapeError,
     checked_shape,
 )
@@ -35,7 +37,10 @@ def _size(size: int | Sequence[int] | None) -> tuple[int, ...] | None:
         return None
     if isinstance(size, (int, onp.integer)):
         return (int(size),)
-    return checked_shape("size", size)
+    try:
+        return checked_shape("size", size)
+    except AttributeTypeError as error:
+        raise OperatorTypeError(str(error)) from None
 
 
 def _number(function: str, name: str, value: object) -> float:

@@ -5,6 +5,7 @@ from mixnet.base import (
     AttributeValueError,
     AxisError,
     IndexingError,
+    OperatorTypeError,
     ShapeError,
 )
 from tests.mistakes.mistake import mistake
@@ -79,7 +80,13 @@ MISTAKES = [
         "'a'",
         "whole numbers",
     ),
-    mistake("mnp.random.normal(size=(2, 'a'))", AttributeTypeError, "(2, 'a')", "whole numbers"),
+    mistake(
+        "mnp.linalg.norm([1.0, 2.0])",
+        AssertionError,
+        "norm takes mx.np arrays, not list",
+        "mx.np.array",
+    ),
+    mistake("mnp.random.normal(size=(2, 'a'))", OperatorTypeError, "(2, 'a')", "whole numbers"),
     mistake("mnp.full((2,), 'a')", AttributeTypeError, "'a'", "a number"),
     mistake(
         _QUANTIZED

@@ -160,6 +160,8 @@ MISTAKES = [
     ),
     mistake("dense().export('a')", RuntimeError, "export", "call it with data first"),
     # ---- hybridized networks
+    mistake("net = dense()\nnet.hybridize()\nnet(x, x)", TypeError, "(x)", "2 inputs"),
+    mistake("net = dense()\nnet.hybridize()\nnet(x)\nnet(x, x)", ValueError, "(x)", "2 inputs"),
     mistake(
         _hybrid("return x if x.sum() > 0 else -x"), TraceError, "float32[1]", "do not hybridize"
     ),

@@ -14,12 +14,14 @@ from tests.benchmarks.whole_programs import PROGRAMS, differences, names, stored
 QUICK = (
     "bert_own_tokenizer",
     "control_flow",
+    "ddpg_pendulum",
     "factorization_machine",
     "feedforward_model",
     "layers_on_bucketing",
     "matrix_factorisation",
     "multi_task",
     "policy_gradient_symbol",
+    "ppo_chain",
     "saving_and_loading",
     "session_recommenders",
     "sgd_from_scratch",
@@ -27,6 +29,7 @@ QUICK = (
     "state_space_models",
     "symbol_anatomy",
     "text_cnn",
+    "threads_and_replay",
 )
 
 

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mixnet.base import AttributeKindError, AttributeTypeError
+from mixnet.base import AttributeTypeError, OtherInputsError
 from mixnet.ndarray.ndarray import NDArray
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ def refused(
             f"hybrid_forward(self, x)."
         )
     # MXNet compares the inputs of a hybridized block with those of its first call.
-    kind = AttributeKindError if block._active else AttributeTypeError
+    compares = block._active and arguments and getattr(block, "_cache", None)
+    kind = OtherInputsError if compares else AttributeTypeError
     return kind(
         f"{title} is called with ({called}{', ...' if variadic else ''}), but got {len(arguments)} "
         f"input{'' if len(arguments) == 1 else 's'}."
