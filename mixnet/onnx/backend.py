@@ -62,7 +62,7 @@ class ONNXBackend(Backend):
             run = runners.get(key)
             if run is None:
                 inputs = [Input(n, x.shape, x.dtype) for n, x in zip(names, values, strict=True)]
-                outputs = [f"result{i}" for i in range(len(symbol))]
+                outputs = [f"result{i}" for i in range(symbol.num_outputs)]
                 model, builder = to_model(symbol.graph, inputs, arrays, outputs, DEFAULT_OPSET)
                 if outside(builder.constants):
                     raise MXNetError(

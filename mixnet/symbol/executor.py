@@ -158,11 +158,11 @@ class Executor:
 
     def _output_places(self) -> list[Context]:
         if not self._groups:
-            return [self._ctx] * len(self._symbol)
+            return [self._ctx] * self._symbol.num_outputs
         graph = unplaced_graph(self._symbol, False)
         contexts = [array.context for array in (*self.arg_arrays, *self.aux_arrays)]
         places = assign_devices(graph, self._groups, self._ctx, contexts)
-        return [places[head.node] for head in graph.heads[: len(self._symbol)]]
+        return [places[head.node] for head in graph.heads[: self._symbol.num_outputs]]
 
     @property
     def output_dict(self) -> dict[str, NDArray]:
@@ -281,7 +281,7 @@ class Executor:
         outputs = [_own(value) if id(value) in marked else value for value in outputs]
         for value, node in before:
             value.node = node
-        return outputs[: len(self._symbol)], outputs[len(self._symbol) :]
+        return outputs[: self._symbol.num_outputs], outputs[self._symbol.num_outputs :]
 
     def _mark(self, values: list[Value]) -> list[tuple[Value, Any]]:
         """Make the arguments with gradients variables of the tape; returns what they were.

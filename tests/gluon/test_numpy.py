@@ -238,3 +238,16 @@ def test_the_negative_in_a_hybridized_block_is_that_outside(dtype: str) -> None:
     assert block(x).dtype == (-x).dtype
     assert block(x).tolist() == (-x).tolist()
     assert (-mx.sym.var("x").as_np_ndarray()).name.startswith("multiply_scalar")  # MXNet 1.9.1's
+
+
+def test_a_symbol_with_one_output_is_no_sequence() -> None:
+    """MXNet 1.9.1 refuses, too; a loop over it would see the whole array once."""
+    x = mx.sym.var("x").as_np_ndarray()
+    for use in (len, iter, list):
+        with pytest.raises(TypeError, match="split"):
+            use(x)
+    pair = mx.sym.Group([x.as_nd_ndarray(), x.as_nd_ndarray() + 1]).as_np_ndarray()
+    assert len(pair) == len(list(pair)) == 2
+    for key in ("a", 1.5, [0, 1], (0, "a")):
+        with pytest.raises(IndexError):
+            x[key]

@@ -143,7 +143,8 @@ def _flattened(output: object) -> tuple[list[Symbol], Any]:
     """Symbols of nested lists, and the structure of the corresponding arrays."""
     if isinstance(output, Symbol):
         kind = np_ndarray if isinstance(output, NumpySymbol) else NDArray
-        return [output], kind if len(output) == 1 else (list, (kind,) * len(output))
+        count = output.num_outputs
+        return [output], kind if count == 1 else (list, (kind,) * count)
     if isinstance(output, (list, tuple)):
         parts = [_flattened(each) for each in output]
         leaves = [leaf for part, _ in parts for leaf in part]

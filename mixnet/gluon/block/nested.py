@@ -28,7 +28,7 @@ def _flatten(args: object, inout_str: str) -> tuple[list[Any], Any]:
     if isinstance(args, NDArray):
         return [args], 0
     if isinstance(args, Symbol):
-        return [args], len(args) if len(args) > 1 else 0
+        return [args], args.num_outputs if args.num_outputs > 1 else 0
     if not isinstance(args, (list, tuple)):
         raise AttributeValueError(
             f"{inout_str.capitalize()}s of a HybridBlock are (nested) lists of Symbols or NDArrays, "

@@ -67,13 +67,13 @@ class SymbolBlock(HybridBlock):
             outputs = outputs[0]
         heads, variables = _flat_symbols(outputs), _flat_symbols(inputs)
         for each in variables:
-            if len(each) != 1 or not each._heads[0].node.is_variable:
+            if each.num_outputs != 1 or not each._heads[0].node.is_variable:
                 raise CheckError(
                     f"SymbolBlock: an input is a variable, such as mx.sym.var('data'); {each!r} is the "
                     f"output of operators."
                 )
         self._symbol = heads[0] if len(heads) == 1 else sym.Group(heads, type(heads[0]))
-        self._single = isinstance(outputs, Symbol) and len(outputs) == 1
+        self._single = isinstance(outputs, Symbol) and outputs.num_outputs == 1
         self._inputs = [str(each.name) for each in variables]
         self._one_shape = variables_of_one_shape(self._symbol.graph)
         self._cached_graph = (variables, self._symbol)
@@ -108,7 +108,7 @@ class SymbolBlock(HybridBlock):
 
     def __repr__(self) -> str:
         variables, symbol = self._inputs, self._symbol
-        return f"{type(self).__name__}(\n{symbol!r} : {len(variables)} -> {len(symbol)}\n)"
+        return f"{type(self).__name__}(\n{symbol!r} : {len(variables)} -> {symbol.num_outputs}\n)"
 
     @staticmethod
     def imports(

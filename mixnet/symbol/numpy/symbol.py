@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
 from mixnet import numpy as functions
-from mixnet.base import AttributeTypeError
+from mixnet.base import AttributeTypeError, IndexingError
 from mixnet.numpy.call import call, name_of
 from mixnet.ops.op import Op
 from mixnet.symbol.compose import compose
@@ -55,10 +55,24 @@ class _Symbol(Symbol):
         """The symbol with the operators of ``mx.sym``."""
         return Symbol(self._heads)
 
+    def __len__(self) -> int:
+        self._check_several("len()")
+        return self.num_outputs
+
+    def __iter__(self) -> Iterator[Symbol]:
+        self._check_several("Iteration")
+        return super().__iter__()
+
+    def _check_several(self, use: str) -> None:
+        """Raise TypeError for one output, whose length is not known before its shape is."""
+        if self.num_outputs == 1:
+            raise AttributeTypeError(
+                f"{use} is not supported for the symbol {self.name}, which has one output: the shape of "
+                f"the array is not known yet. Index it, or divide it with split."
+            )
+
     def __getitem__(self, key: object) -> Any:
-        if len(self) > 1 and isinstance(key, (int, str, slice)):
-            return type(self)(Symbol.__getitem__(self, key)._heads)
-        if isinstance(key, str):
+        if self.num_outputs > 1 and isinstance(key, (int, str, slice)):
             return type(self)(Symbol.__getitem__(self, key)._heads)
         return _sliced(self, key)
 
@@ -110,7 +124,7 @@ def _sliced(symbol: _Symbol, key: object) -> Any:
             end.append(int(each) + 1 if each != -1 else None)
             step.append(1)
         else:
-            raise AttributeTypeError(
+            raise IndexingError(
                 f"A symbol is indexed with numbers, slices and None, not {type(each).__name__}; "
                 f"use take or gather_nd."
             )
