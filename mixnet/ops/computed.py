@@ -102,6 +102,8 @@ class Computed(Parametrized):
             error.args = (as_called(str(error)), *error.args[1:])
             error.__notes__ = []
             raise error.with_traceback(None) from error.__cause__
+        except Exception:  # attributes of a wrong kind: explained where the results are inferred
+            return (KEY_DEMAND,)
 
     def drawn_on_numpy(
         self, statics: Statics, scalars: Sequence[Any], count: int, key: DrawnForHost
