@@ -245,6 +245,7 @@ def test_a_symbol_file(tmp_path: Path) -> None:
     x, w, b = nd.ones((2, 3)), nd.array(np.arange(12).reshape(4, 3)), nd.zeros(4)
     view = Look(tmp_path / "s.json", data=x, fc_weight=w, fc_bias=b, compile=False)
     close(view.payload["numbers"][row_of(view, "fc")][0], x.asnumpy() @ w.asnumpy().T)
+    assert "No source lines are known." in view.svg()
 
 
 def test_arrays_of_numpy_are_taken_where_ndarrays_are() -> None:

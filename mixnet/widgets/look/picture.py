@@ -96,6 +96,8 @@ def _source(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) ->
         for number, file in enumerate(payload["source"])
         for line, text in [(None, ""), *file["lines"]]
     ]
+    if not rows:
+        svg.text(x + 8, y + 36, "No source lines are known.", "f-dim", 11)
     first = next((i for i, (_, _, place) in enumerate(rows) if place in marked and place), 0)
     start = min(max(0, first - _LINES // 2), max(0, len(rows) - _LINES))
     indent = min((len(t) - len(t.lstrip()) for line, t, _ in rows if line and t.strip()), default=0)
