@@ -317,8 +317,8 @@ def test_a_network_of_the_model_zoo_shows_its_own_lines() -> None:
     net = gluon.model_zoo.vision.squeezenet1_0()
     view = Look(net, (1, 3, 64, 64), run=False, compile=False)
     files = {each["file"]: dict(each["lines"]) for each in view.payload["source"]}
-    assert any("self.output(" in text for text in files["squeezenet.py"].values())
-    assert "mixnet/gluon/model_zoo/vision/squeezenet.py" in view.payload["graph"]["strings"]
+    assert any("self.output(" in text for text in files["classifier.py"].values())
+    assert "mixnet/gluon/model_zoo/vision/classifier.py" in view.payload["graph"]["strings"]
 
 
 # ---- functions ------------------------------------------------------------------------------------
