@@ -18,6 +18,7 @@ from mixnet.context import Context, as_context, current_context
 from mixnet.ndarray.ndarray import NDArray, on_host
 from mixnet.ops.op import Op
 from mixnet.ops.operator import Statics
+from mixnet.ops.parameters import kinds
 from mixnet.runtime.record.drawing import record_drawn
 from mixnet.runtime.record.measure import measured_size
 from mixnet.runtime.record.moving import move
@@ -346,7 +347,7 @@ def _look_up(
         bool(here.training),
         *attributes,
         *attributes.values(),
-        *map(type, attributes.values()),  # 1, True and 1.0 are equal
+        *kinds(attributes.values()),
         *[value.spec for value in values],
     )
     try:

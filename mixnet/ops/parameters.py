@@ -41,6 +41,20 @@ def _is_note(name: str) -> bool:
     return len(name) > 4 and name.startswith("__") and name.endswith("__")
 
 
+def kinds(values: Iterable[object]) -> list[type]:
+    """The types of values and of what tuples among them hold, for keys of caches.
+
+    1, True and 1.0 are equal, and so are (1,) and (1.0,), but not all of them are accepted.
+    """
+    types: list[type] = []
+    for value in values:
+        kind = type(value)
+        types.append(kind)
+        if kind is tuple:
+            types += kinds(value)  # type: ignore[arg-type]
+    return types
+
+
 @functools.lru_cache(maxsize=4096)
 def _names(rule: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(inspect.signature(rule).parameters)
@@ -134,9 +148,10 @@ class Parametrized(Operator):
             AttributeTypeError: unknown or missing name.
             AttributeValueError: a value that the attribute cannot have.
         """
-        key: tuple[Any, ...] | None = (training, *keywords, *keywords.values())
+        key: tuple[Any, ...] | None = None
         try:
             if not self.dynamic:
+                key = (training, *keywords, *keywords.values(), *kinds(keywords.values()))
                 if key in self._bound:
                     return self._bound[key], ()
             else:
@@ -200,12 +215,9 @@ class Parametrized(Operator):
                 if not limit.allows(value):
                     return None, ()
             scalars.append(value)
-        rest = [
-            each
-            for name, value in keywords.items()
-            for each in ((name,) if name in self.dynamic else (name, value))
-        ]
-        return (training, *rest), tuple(scalars)
+        dynamic = self.dynamic
+        static = {name: value for name, value in keywords.items() if name not in dynamic}
+        return (training, *keywords, *static.values(), *kinds(static.values())), tuple(scalars)
 
     def keywords(self, statics: Statics, scalars: Arrays = ()) -> dict[str, Any]:
         """The function's keyword arguments (``key`` left out) from a bound call."""

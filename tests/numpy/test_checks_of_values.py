@@ -106,13 +106,25 @@ def test_choice_needs_an_axis_to_choose_along() -> None:
 def test_shapes_consist_of_whole_numbers(shape: tuple) -> None:
     """MXNet 1.9.1 refuses all of them, too: 2.0 and True were 2 and 1."""
     for call in (
-        lambda: mx.nd.zeros(shape),
-        lambda: mx.nd.random.uniform(shape=shape),
-        lambda: np.zeros(shape),
-        lambda: mx.nd.ones((1, 1)).broadcast_to(shape),
+        mx.nd.zeros,
+        lambda shape: mx.nd.random.uniform(shape=shape),
+        np.zeros,
+        lambda shape: mx.nd.ones((1, 1)).broadcast_to(shape),
     ):
+        call(
+            tuple(map(int, shape)) if None not in shape else (6, 1)
+        )  # equal to (3, 2.0), and known then
         with pytest.raises(mx.MXNetError, match=r"is not a shape|whole number|shape"):
-            call()
+            call(shape)
+
+
+def test_what_is_equal_is_not_the_same_attribute() -> None:
+    data = mx.nd.ones((2, 3))
+    for axis in (1, (1,), 1, (1,)):
+        assert mx.nd.sum(data, axis=axis).shape == (2,)
+        for wrong in (True, 1.0, (1.0,), (True,)):
+            with pytest.raises(mx.MXNetError, match="axis"):
+                mx.nd.sum(data, axis=wrong)
 
 
 @pytest.mark.parametrize("number", [3.0, True, np.array([3.5]).asnumpy()[0]])

@@ -61,7 +61,7 @@ def test_array_dataset_hands_out_rows() -> None:
     assert data.ArrayDataset([1, 2, 3])[1] == 2
     with pytest.raises(AssertionError, match="at least one"):
         data.ArrayDataset()
-    with pytest.raises(AssertionError, match="array 0 has 2 samples, array 1 has 3"):
+    with pytest.raises(AssertionError, match="array 0 has 2 samples, but array 1 has 3"):
         data.ArrayDataset([1, 2], [1, 2, 3])
     with pytest.raises(NotImplementedError, match="__getitem__"):
         data.Dataset()[0]

@@ -361,7 +361,8 @@ def test_large_arrays_are_updated_a_piece_at_a_time(monkeypatch: pytest.MonkeyPa
     weight, gradient = (rng.random((13, 17), np.float32) for _ in range(2))
     array = mx.nd.array(weight)
     mx.nd.sgd_update(array, mx.nd.array(gradient), lr=0.5, wd=0.25, out=array)
-    expected = weight - np.float32(0.5) * (gradient + np.float32(0.25) * weight)
+    remaining = np.float32(1) - np.float32(0.5) * np.float32(0.25)
+    expected = remaining * weight - np.float32(0.5) * gradient
     np.testing.assert_array_equal(array.asnumpy(), expected)
     runner.clear()
 
