@@ -264,8 +264,9 @@ class Watched:
 
 
 # Playwright waits for the promise of a script without limit: a command of JupyterLab that asks
-# something in a dialog never ends.
-_WITHIN = """async ([argument, seconds]) => {
+# something in a dialog never ends. The page holds the promise: the debugger, which holds it weakly, has
+# reported it as garbage.
+_WITHIN = """(arguments_) => globalThis.mixnetWithin = (async ([argument, seconds]) => {
   const work = %s;
   let timer;
   const late = new Promise((_, fail) => {
@@ -276,7 +277,7 @@ _WITHIN = """async ([argument, seconds]) => {
   } finally {
     clearTimeout(timer);
   }
-}"""
+})(arguments_)"""
 
 
 def within(page: Any, script: str, argument: Any = None, seconds: float = 60) -> Any:
