@@ -315,6 +315,7 @@ def _run(count: int, folder: str, timeout: float, status: _Status) -> dict[str, 
     )
     try:
         out = _output(job, timeout, lambda: status.show(count, _read(doing)))
+        status.show(count, _read(doing))  # a short job may have ended between two looks
     except subprocess.TimeoutExpired:
         job.terminate()  # the launcher ends what it started
         out, _ = job.communicate()

@@ -4,6 +4,7 @@ what is refused.
 
 from __future__ import annotations
 
+import re
 import socket
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,7 @@ def test_two_workers(capsys: pytest.CaptureFixture[str]) -> None:
     )
     lines = [line.rstrip() for line in errors.split("\r") if line.strip()]
     assert lines[0] == "measure: job 1 of 1, 2 workers: starting (0 s)"
-    assert any("2 workers: steps, repeat" in line for line in lines), lines
+    assert re.search(r"2 workers: .*, (repeat )?\d+ of \d+ ", lines[-1]), lines
     (step,) = measured.steps
     assert (measured.batch, measured.repeats, step.workers) == (4, 3, 2)
     numbers = 64 * 128 + 128 + 2 * 128 + 128 * 10 + 10  # moving statistics have no gradients
