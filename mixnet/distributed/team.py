@@ -46,6 +46,7 @@ class WorldTeam(Team):
     """
 
     donates = False
+    divides_later = False  # what outlives the job must not lie with its client
 
     def __init__(self, world: World, context: Context):
         self.world = world

@@ -14,6 +14,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer, Updater
 from mixnet.optimizer.updater import update_all
 from mixnet.runtime.record.joint import JointStep, Team, can_be_joint
+from mixnet.runtime.value.change import Change, change
 from mixnet.runtime.value.value import Value
 
 if TYPE_CHECKING:
@@ -152,13 +153,19 @@ class StepsInOne:
         _update(store, outs, stored, sums)
         sums.clear()  # only the update reads them
         step.follow(self._copies)
+        change(partial(self._write, stored, outs))
+        step.is_complete = True
+
+    def _write(self, stored: Sequence[NDArray], outs: Groups, attempt: Change) -> None:
+        """Write what is stored now to the parameters on all devices."""
         for arrays, value in zip(outs.values(), stored, strict=True):
             result = value._read()
             first, *others = arrays
-            first._share(result)
+            shared = first._shared(result)
+            if shared is not first._value:
+                attempt.write(first, shared)
             for out, each in zip(others, self._copies[result], strict=True):
-                out._write(out._fitted(each))  # which no other array holds
-        step.is_complete = True
+                attempt.write(out, out._fitted(each))  # which no other array holds
 
     def _run_in_parts(self, store: LocalStore, groups: Groups, outs: Groups) -> None:
         """A step in several programs, which determines where the copies of the stored values are."""

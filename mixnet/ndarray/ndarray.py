@@ -267,13 +267,19 @@ class NDArray(Handle, Installed):
 
         Another array would be that variable too: it gets an alias.
         """
+        value = self._shared(value)
+        if value is not self._value:
+            self._write(value)
+
+    def _shared(self, value: Value) -> Value:
+        """What ``_share`` writes; what the array holds if nothing has to be written."""
         value = self._fitted(value)
         if value is self._value:
-            return
+            return value
         mark = None if self._link is None else self._link.mark
         if mark is None or not mark.owns(value):
             value = value.alias()
-        self._write(value)
+        return value
 
     def _fitted(self, value: Value) -> Value:
         """A value of the same number of elements per axis, on this array's context, in its shape

@@ -43,6 +43,10 @@ class HostValue(Value):
         """The content as long as it is on the host; None afterwards."""
         return self._data
 
+    def is_computed(self) -> bool:
+        """Whether its content is known, on the host or on a device."""
+        return self._data is not None or self._moved is not None
+
     @property
     def array(self) -> Any:
         """The JAX array, made at the first call; in a forked process, which has no devices, NumPy's."""

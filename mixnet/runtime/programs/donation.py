@@ -57,6 +57,16 @@ def reused(
         return slots, ()
     # Another value, or another library, may hold the same buffer.
     free = tuple(i for i in candidates if sys.getrefcount(leaves[i].array) <= 2)
+    return reusing(leaves, program, slots, free)
+
+
+def reusing(
+    leaves: Sequence[Value],
+    program: tuple[Any, ...],
+    slots: tuple[int, ...],
+    free: tuple[int, ...],
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """``reused`` for leaves whose buffers are known to be free."""
     if not free:
         return slots, ()
     key = (program, slots, free)

@@ -8,6 +8,7 @@ mesh of the devices: there is no wait in between, and XLA sees backward, sums an
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections import defaultdict
@@ -39,7 +40,8 @@ from mixnet.runtime.devices.collective import (
     exchange_variables,
     last_exchange,
 )
-from mixnet.runtime.programs.donation import reused, unheld
+from mixnet.runtime.devices.shard_value import Sharded, ShardValue
+from mixnet.runtime.programs.donation import reusing, unheld
 from mixnet.runtime.programs.executable_cache import Source, graph_of, joint_programs
 from mixnet.runtime.record.record import open_segment, record
 from mixnet.runtime.record.segment import Segment
@@ -89,6 +91,7 @@ class Team:
     """
 
     donates = True  # whether a program may take over buffers of its inputs
+    divides_later = True  # results are divided among the devices when somebody reads them
 
     def __init__(self, contexts: Sequence[Context]):
         self.contexts = tuple(contexts)
@@ -337,19 +340,25 @@ class JointStep:
             except Exception as error:
                 self.team.fail(error)
                 raise
-            candidates = candidates if self.team.donates else ()
-            # One program for all: it donates only what every segment would, in the same places.
-            orders = {
-                reused(segment.leaves, segment.program, slots, candidates) for segment in segments
-            }
-            slots, donated = orders.pop() if len(orders) == 1 else (slots, ())
-            rows = [[leaf.array for leaf in segment.leaves] for segment in segments]
-            for segment in segments:
-                for i in donated:  # the program is the last to hold these buffers
-                    segment.leaves[i].array = None
+            rows = list(zip(*[segment.leaves for segment in segments], strict=True))
+            wholes = [_whole(row) for row in rows]
+            if self.team.donates:
+                # One program for all: it donates only what every segment would, in the same places.
+                free = tuple([i for i in candidates if _is_free(rows[i], wholes[i])])
+                slots, donated = reusing(segments[0].leaves, segments[0].program, slots, free)
+            else:
+                donated = ()
+            inputs = [
+                [value.array for value in row] if whole is None else whole.array
+                for row, whole in zip(rows, wholes, strict=True)
+            ]
+            for i in donated:  # the program is the last to hold these buffers
+                for value in rows[i]:
+                    value.array = None
             program = _program(self.team, segments[0], slots, donated)
-            for segment, results in zip(segments, program(self.team, segments, rows), strict=True):
-                segment.fill(slots, results)
+            results = program(self.team, segments[0].scalars, inputs)
+            for place, segment in enumerate(segments):
+                segment.fill(slots, results, place)
         except Exception as error:
             for segment in segments:
                 segment.fall_back(error)
@@ -357,6 +366,26 @@ class JointStep:
         finally:
             for segment in segments:
                 segment._clear()
+
+
+def _whole(row: Sequence[Value]) -> Sharded | None:
+    """The array over the devices whose shards the values are, in the order of devices; None if they are not."""
+    first = row[0]
+    whole = first.whole if type(first) is ShardValue else None
+    if whole is None:
+        return None
+    for place, value in enumerate(row):
+        if type(value) is not ShardValue or not value.is_shard(whole, place):
+            return None
+    return whole
+
+
+def _is_free(row: Sequence[Value], whole: Sharded | None) -> bool:
+    """Whether only values that their segments alone hold have the buffers: the program may take them over."""
+    if whole is not None:
+        return whole.is_held_by(len(row) + 2)  # the variables of this function and of its caller
+    # Another value, or another library, may hold a buffer.
+    return all(sys.getrefcount(value.array) <= 2 for value in row)
 
 
 @jax.jit
@@ -463,8 +492,8 @@ class _Program:
             self.structs.append(
                 jax.ShapeDtypeStruct((size * first, *rest), spec.dtype, sharding=sharding)
             )
-        self.specs = dict(zip(slots, _specs(segment, slots), strict=True))
-        self.slots = slots
+        self.specs = _specs(segment, slots)
+        self.without_axes = [not shape for shape in shapes]
         count("programs_compiled")
         with jax.enable_x64(True):
             self.call = joint_programs.compile(
@@ -472,24 +501,34 @@ class _Program:
             )
         self._scalars: tuple[tuple[float, ...], Any] | None = None
 
-    def __call__(
-        self, team: Team, segments: Sequence[Segment], rows: list[list[Any]]
-    ) -> list[list[Any]]:
-        """Results for every segment."""
+    def __call__(self, team: Team, scalars: Sequence[float], inputs: list[Any]) -> list[Any]:
+        """The results: of each a list of its shards, or what they can be made of later.
+
+        Args:
+            team: the devices.
+            scalars: the numbers.
+            inputs: for each leaf a list of its arrays on the devices, or an array over these.
+        """
         with jax.enable_x64(True):
             wholes = []
-            for struct, parts, leaf in zip(
-                self.structs, zip(*rows, strict=True), segments[0].leaves, strict=True
+            for struct, parts, without_axes in zip(
+                self.structs, inputs, self.without_axes, strict=True
             ):
-                each = list(parts)
-                if not leaf.spec.shape:
-                    each = [part.reshape(1) for part in each]
-                wholes.append(team.whole(struct, each))
-            results = team.call(self.call, self._numbers(segments[0].scalars), wholes)
-            outputs: list[list[Any]] = [[] for _ in segments]
-            for slot, whole in zip(self.slots, results, strict=True):
-                for own, part in zip(outputs, team.parts(whole, self.specs[slot]), strict=True):
-                    own.append(part)
+                if type(parts) is not list:
+                    wholes.append(parts)
+                    continue
+                if without_axes:
+                    parts = [part.reshape(1) for part in parts]
+                wholes.append(team.whole(struct, parts))
+            inputs.clear()
+            results = team.call(self.call, self._numbers(scalars), wholes)
+            outputs: list[Any] = []
+            for spec, whole in zip(self.specs, results, strict=True):
+                # Without axes they have to be computed, which a forked process could not.
+                if team.divides_later and spec.shape:
+                    outputs.append(Sharded(whole, parts_of))
+                else:
+                    outputs.append(team.parts(whole, spec))
         return outputs
 
     def _numbers(self, scalars: Sequence[float]) -> Any:

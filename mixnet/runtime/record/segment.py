@@ -46,6 +46,7 @@ from mixnet.process import ending, locks
 from mixnet.process.source import Source, are_lines_kept, user_line, user_source
 from mixnet.runtime.devices.host_value import HostValue, content
 from mixnet.runtime.devices.in_flight import in_flight
+from mixnet.runtime.devices.shard_value import Sharded, become_shard
 from mixnet.runtime.interpret.interpreter import Interpreter
 from mixnet.runtime.interpret.on_device import OnDevice
 from mixnet.runtime.interpret.patience import is_away
@@ -173,7 +174,7 @@ class Segment:
         """
         slot = self.leaf_slots.get(value)
         if slot is None:
-            if content(value) is None:
+            if not value.is_computed():
                 check_pending(value)
                 segment = value.segment
                 if segment is not None:
@@ -346,7 +347,7 @@ class Segment:
             BaseException: the error of a failed leaf.
         """
         for leaf in self.leaves:
-            if leaf.array is None and not restored(leaf):
+            if not leaf.is_computed() and not restored(leaf):
                 raise error_of(leaf)
 
     def _close(self) -> None:
@@ -393,7 +394,7 @@ class Segment:
         """Variables of the leaves that are not computed yet; of all leaves while traced."""
         reads = []
         for value in self.leaves:
-            if content(value) is None:
+            if not value.is_computed():
                 segment = value.segment  # None if it was computed since the check
                 if segment is not None:
                     reads.append(segment.var)
@@ -463,13 +464,23 @@ class Segment:
         """Whether a leaf has no array, not even a previous one."""
         failed = False
         for leaf in self.leaves:  # each of them gets its previous array back, so no early return
-            if content(leaf) is None and not restored(leaf):
+            if not leaf.is_computed() and not restored(leaf):
                 failed = True
         return failed
 
-    def fill(self, slots: Sequence[int], results: Sequence[Any]) -> None:
-        """Set the arrays of live outputs from the program's results for these slots."""
-        in_flight.add(results[0])
+    def fill(self, slots: Sequence[int], results: Sequence[Any], place: int | None = None) -> None:
+        """Set the arrays of live outputs from the program's results for these slots.
+
+        Args:
+            slots: of the live outputs.
+            results: as many; of a program over several devices each has the shards of all.
+            place: of this segment among these devices.
+        """
+        first = results[0]
+        if type(first) is Sharded:
+            in_flight.add(first.array)
+        else:
+            in_flight.add(first if place is None else first[place])
         computed = dict(zip(slots, results, strict=True))
         var = self.var
         with self.lock:  # an alias created meanwhile would stay without an array
@@ -478,7 +489,11 @@ class Segment:
                 if value is not None:
                     # In this order: a reader that sees no segment must see the array.
                     value.var = var
-                    value.array = computed[value.slot]
+                    result = computed[value.slot]
+                    if type(result) is Sharded:
+                        become_shard(value, result, place)
+                    else:
+                        value.array = result if place is None else result[place]
                     value.segment = None
             self.references = []
 

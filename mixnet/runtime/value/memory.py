@@ -36,25 +36,37 @@ def _buffers(device: jax.Device) -> list[tuple[jax.Array, int]]:
     """Live arrays with their bytes on a device (on all if it is None)."""
     buffers = []
     pointers: set[int] = set()
+    over_devices = []
     # JAX lists the arrays of one backend at a time.
     platforms = {"cpu", jax.default_backend()} if device is None else {device.platform}
     for array in chain.from_iterable(map(jax.live_arrays, platforms)):
         if array.is_deleted():
             continue
-        pointer = _pointer(array)
-        if pointer is not None:
-            if pointer in pointers and array.nbytes:
-                continue
-            pointers.add(pointer)
         devices = array.devices()
-        if len(devices) == 1:
-            if device is None or device in devices:
-                buffers.append((array, array.nbytes))
-            continue
-        shards = [s for s in array.addressable_shards if device is None or s.device == device]
+        if len(devices) > 1:
+            over_devices.append(array)
+        elif _is_new(array, pointers) and (device is None or device in devices):
+            buffers.append((array, array.nbytes))
+    for array in over_devices:  # their shards may be among the arrays above
+        shards = [
+            shard.data
+            for shard in array.addressable_shards
+            if (device is None or shard.device == device) and _is_new(shard.data, pointers)
+        ]
         if shards:
-            buffers.append((array, sum(shard.data.nbytes for shard in shards)))
+            buffers.append((array, sum(shard.nbytes for shard in shards)))
     return buffers
+
+
+def _is_new(array: Any, pointers: set[int]) -> bool:
+    """Whether no array before it has the same buffer; its pointer is added."""
+    pointer = _pointer(array)
+    if pointer is None:
+        return True
+    if pointer in pointers and array.nbytes:
+        return False
+    pointers.add(pointer)
+    return True
 
 
 def _pointer(array: Any) -> int | None:
@@ -63,7 +75,7 @@ def _pointer(array: Any) -> int | None:
     Only a computed array on one device has one. Empty arrays are all counted, as their pointers mean nothing
     and their bytes are 0.
     """
-    if len(array.devices()) > 1 or not array.is_ready():
+    if not array.is_ready():
         return None
     try:
         pointer: int = array.unsafe_buffer_pointer()

@@ -89,6 +89,10 @@ class Value:
         self.var: Var | None = None
         self.shared = False
 
+    def is_computed(self) -> bool:
+        """Whether its content is known, wherever that is."""
+        return self.array is not None
+
     def alias(self) -> Value:
         """The same content, detached from the tape."""
         segment = self.segment
