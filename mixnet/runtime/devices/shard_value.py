@@ -48,6 +48,21 @@ class Sharded:
         return self._shards is None and sys.getrefcount(self) <= values + _OWN_REFERENCES
 
 
+class Shard:
+    """One device's part of an array over several.
+
+    Args:
+        whole: the array.
+        place: of the device among those of the array.
+    """
+
+    __slots__ = ("place", "whole")
+
+    def __init__(self, whole: Sharded, place: int):
+        self.whole = whole
+        self.place = place
+
+
 def _count_references() -> int:
     """The references to an object that ``is_held_by`` sees if a variable of its caller is the only one."""
 
@@ -74,7 +89,7 @@ class ShardValue(Value):
     def array(self) -> Any:
         """The array on the value's device."""
         content = _content(self)
-        if type(content) is _Shard:
+        if type(content) is Shard:
             content = content.whole.shard(content.place)
             self.array = content
         return content
@@ -92,28 +107,20 @@ class ShardValue(Value):
     def whole(self) -> Sharded | None:
         """What it is a shard of; None if another thread has just read it."""
         content = _content(self)
-        return content.whole if type(content) is _Shard else None
+        return content.whole if type(content) is Shard else None
 
     def is_shard(self, whole: Sharded, place: int) -> bool:
         """Whether it is the shard of this array at this place."""
         content = _content(self)
-        return type(content) is _Shard and content.whole is whole and content.place == place
+        return type(content) is Shard and content.whole is whole and content.place == place
 
 
-class _Shard:
-    __slots__ = ("place", "whole")
-
-    def __init__(self, whole: Sharded, place: int):
-        self.whole = whole
-        self.place = place
+_slot: Any = vars(Value)["array"]  # of the plain class: this one has a property of that name
+_content, _set_content = _slot.__get__, _slot.__set__
 
 
-_content = Value.array.__get__  # type: ignore[attr-defined]
-_set_content = Value.array.__set__  # type: ignore[attr-defined]
-
-
-def become_shard(value: Value, whole: Sharded, place: int) -> None:
-    """Let a pending value be the shard at this place: it is computed from now on."""
+def become_shard(value: Value, shard: Shard) -> None:
+    """Let a pending value have a shard as its content: it is computed from now on."""
     # In this order: a reader in between sees a pending value.
-    value.__class__ = ShardValue  # type: ignore[assignment]
-    _set_content(value, _Shard(whole, place))
+    value.__class__ = ShardValue
+    _set_content(value, shard)

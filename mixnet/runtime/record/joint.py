@@ -40,7 +40,7 @@ from mixnet.runtime.devices.collective import (
     exchange_variables,
     last_exchange,
 )
-from mixnet.runtime.devices.shard_value import Sharded, ShardValue
+from mixnet.runtime.devices.shard_value import Shard, Sharded, ShardValue
 from mixnet.runtime.programs.donation import reusing, unheld
 from mixnet.runtime.programs.executable_cache import Source, graph_of, joint_programs
 from mixnet.runtime.record.record import open_segment, record
@@ -358,7 +358,7 @@ class JointStep:
             program = _program(self.team, segments[0], slots, donated)
             results = program(self.team, segments[0].scalars, inputs)
             for place, segment in enumerate(segments):
-                segment.fill(slots, results, place)
+                segment.fill(slots, [_part(each, place) for each in results])
         except Exception as error:
             for segment in segments:
                 segment.fall_back(error)
@@ -369,7 +369,7 @@ class JointStep:
 
 
 def _whole(row: Sequence[Value]) -> Sharded | None:
-    """The array over the devices whose shards the values are, in the order of devices; None if they are not."""
+    """The array whose shards the values are, in the order of devices; None if they are not."""
     first = row[0]
     whole = first.whole if type(first) is ShardValue else None
     if whole is None:
@@ -378,6 +378,11 @@ def _whole(row: Sequence[Value]) -> Sharded | None:
         if type(value) is not ShardValue or not value.is_shard(whole, place):
             return None
     return whole
+
+
+def _part(result: Any, place: int) -> Any:
+    """Of a result over the devices what the one at this place has."""
+    return Shard(result, place) if type(result) is Sharded else result[place]
 
 
 def _is_free(row: Sequence[Value], whole: Sharded | None) -> bool:

@@ -46,7 +46,7 @@ from mixnet.process import ending, locks
 from mixnet.process.source import Source, are_lines_kept, user_line, user_source
 from mixnet.runtime.devices.host_value import HostValue, content
 from mixnet.runtime.devices.in_flight import in_flight
-from mixnet.runtime.devices.shard_value import Sharded, become_shard
+from mixnet.runtime.devices.shard_value import Shard, become_shard
 from mixnet.runtime.interpret.interpreter import Interpreter
 from mixnet.runtime.interpret.on_device import OnDevice
 from mixnet.runtime.interpret.patience import is_away
@@ -468,19 +468,10 @@ class Segment:
                 failed = True
         return failed
 
-    def fill(self, slots: Sequence[int], results: Sequence[Any], place: int | None = None) -> None:
-        """Set the arrays of live outputs from the program's results for these slots.
-
-        Args:
-            slots: of the live outputs.
-            results: as many; of a program over several devices each has the shards of all.
-            place: of this segment among these devices.
-        """
+    def fill(self, slots: Sequence[int], results: Sequence[Any]) -> None:
+        """Set the arrays of live outputs from the program's results for these slots."""
         first = results[0]
-        if type(first) is Sharded:
-            in_flight.add(first.array)
-        else:
-            in_flight.add(first if place is None else first[place])
+        in_flight.add(first.whole.array if type(first) is Shard else first)
         computed = dict(zip(slots, results, strict=True))
         var = self.var
         with self.lock:  # an alias created meanwhile would stay without an array
@@ -490,10 +481,10 @@ class Segment:
                     # In this order: a reader that sees no segment must see the array.
                     value.var = var
                     result = computed[value.slot]
-                    if type(result) is Sharded:
-                        become_shard(value, result, place)
+                    if type(result) is Shard:
+                        become_shard(value, result)
                     else:
-                        value.array = result if place is None else result[place]
+                        value.array = result
                     value.segment = None
             self.references = []
 

@@ -1,4 +1,4 @@
-"""Values that are shards of an array over devices: what makes them arrays of their own, and who holds what."""
+"""Values that are shards of an array over devices: what divides it, and who holds it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.private_jax.arrays import parts_of
-from mixnet.runtime.devices.shard_value import Sharded, ShardValue, become_shard
+from mixnet.runtime.devices.shard_value import Shard, Sharded, ShardValue, become_shard
 from mixnet.runtime.value.memory import live_bytes
 from mixnet.runtime.value.value import Spec, Value
 from tests.devices import run_again_on_four_devices
@@ -45,7 +45,7 @@ def sharded(rows: int = 4) -> tuple[Sharded, list[Value], list[int]]:
     values = []
     for place, context in enumerate(CONTEXTS):
         value = Value(Spec.of((rows, 3), np.dtype("float32"), context))
-        become_shard(value, whole, place)
+        become_shard(value, Shard(whole, place))
         values.append(value)
     return whole, values, divisions
 
@@ -77,7 +77,7 @@ def test_threads_that_read_shards_at_once_divide_once() -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            thread.join(20)
         assert len(divisions) == 1
         assert sums == [float(np.arange(12 * p, 12 * p + 12).sum()) for p in range(4)]
 
