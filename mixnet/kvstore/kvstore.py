@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from mixnet.optimizer.updater import states_of
 from mixnet.process.overridden import Methods
 from mixnet.process.source import warn_user
 
+Groups = dict[Key, list[NDArray]]
+
 
 class KVStore(KVStoreBase):
     """A store of values by key; create one with ``mx.kv.create``.
@@ -38,6 +41,8 @@ class KVStore(KVStoreBase):
         self._type = "local"
         self._updater: Any = None
         self._is_p3 = False
+        # Keys, the arrays' identities, and both as groups, which hold them, of the last training step.
+        self._last_step: tuple[list[Any], list[int], Groups, Groups] | None = None
 
     def __del__(self) -> None:
         """Release the values."""
@@ -163,7 +168,13 @@ class KVStore(KVStoreBase):
             gradients: for each key, one gradient per device.
             out: the parameters, likewise.
         """
-        self.handle.step(_groups(keys, gradients), _groups(keys, out))
+        # Most steps have the arrays of the one before, which need not be checked again.
+        arrays = list(map(id, chain(*gradients, *out)))
+        last = self._last_step
+        if last is None or last[0] != keys or last[1] != arrays:
+            groups, outs = _groups(keys, gradients), _groups(keys, out)
+            last = self._last_step = (list(keys), arrays, groups, outs)
+        self.handle.step(last[2], last[3])
 
     def broadcast(
         self,
@@ -372,8 +383,8 @@ def _pairs(key: Key | Sequence[Key], value: NDArray | Sequence[Any]) -> list[tup
     return [(name, each) for each in value]
 
 
-def _groups(key: Key | Sequence[Key], value: NDArray | Sequence[Any]) -> dict[Key, list[NDArray]]:
-    groups: dict[Key, list[NDArray]] = {}
+def _groups(key: Key | Sequence[Key], value: NDArray | Sequence[Any]) -> Groups:
+    groups: Groups = {}
     for name, each in _pairs(key, value):
         groups.setdefault(name, []).append(each)
     return groups

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from mixnet import config
@@ -41,6 +42,7 @@ class StepsInOne:
         self._store = weakref.ref(store)
         self.after: int = config.get("MIXNET_JOINT_STEP_AFTER")
         self._calls = 0
+        self._known: tuple[Groups, Groups, list[object]] | None = None  # the last plain step
         self._teams: dict[tuple[Context, ...], Team] = {}
         self._copies: weakref.WeakKeyDictionary[Value, list[Value]] = weakref.WeakKeyDictionary()
 
@@ -60,8 +62,12 @@ class StepsInOne:
             False if that is not possible; then nothing has happened.
         """
         store = self._store()
-        if store is None or not self.after or not self._is_plain(store, groups, outs):
+        if store is None or not self.after:
             return False
+        if not self._is_known(store, groups, outs):
+            if not self._is_plain(store, groups, outs):
+                return False
+            self._known = groups, outs, _facts(store, groups, outs)
         self._calls += 1
         if self._calls < self.after:
             return False
@@ -83,6 +89,16 @@ class StepsInOne:
             self._teams[contexts] = Team(contexts)
             self._gather(store, contexts[0])
         return self._teams[contexts]
+
+    def _is_known(self, store: LocalStore, groups: Groups, outs: Groups) -> bool:
+        """Whether the step is like the one before, which was plain."""
+        known = self._known
+        return (
+            known is not None
+            and known[0] is groups
+            and known[1] is outs
+            and known[2] == _facts(store, groups, outs)
+        )
 
     def _is_plain(self, store: LocalStore, groups: Groups, outs: Groups) -> bool:
         """Whether the step consists only of a dense sum over devices and an update by an optimizer."""
@@ -239,6 +255,19 @@ class StepsOverProcesses(StepsInOne):
             return True
 
         step.run(record)
+
+
+def _facts(store: LocalStore, groups: Groups, outs: Groups) -> list[object]:
+    """What may change between steps with the same arrays, and make one plain or not."""
+    updater = store.updater
+    arrays = [*chain.from_iterable(groups.values()), *chain.from_iterable(outs.values())]
+    return [
+        updater,
+        updater.optimizer if isinstance(updater, Updater) else None,
+        store.is_compressed,
+        *[each._value.spec for each in arrays],
+        *[store.stored[key]._value.spec for key in groups],
+    ]
 
 
 def only_records(updater: object) -> bool:

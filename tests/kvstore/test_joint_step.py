@@ -160,6 +160,31 @@ def test_states_and_rates_in_between(tmp_path: Any) -> None:
     check_alike(joint, separate)
 
 
+def test_a_step_is_looked_at_again_when_the_arrays_or_the_optimizer_are_others() -> None:
+    class Halving(mx.optimizer.Optimizer):
+        """Reads what it updates."""
+
+        def create_state(self, index: Any, weight: nd.NDArray) -> None:
+            return None
+
+        def update(self, index: Any, weight: nd.NDArray, grad: nd.NDArray, state: Any) -> None:
+            weight[:] = weight.asnumpy() / 2 - 0.1 * grad.asnumpy()
+
+    def change(number: int, losses: list, net: Any, trainer: Any) -> None:
+        store = trainer._kvstore
+        if number == 3:  # other gradients, which are zero now
+            for each in net.collect_params().values():
+                each.grad_req = "add"
+                for data in each.list_data():
+                    data._fresh_grad = True
+        if number == 4:
+            store.set_optimizer(Halving())
+
+    (one, steps), (other, none) = trained(1, between=change), trained(0, between=change)
+    check_alike(one, other)
+    assert (steps, none) == (expected(3), 0)
+
+
 def test_an_error_before_the_step_loses_nothing() -> None:
     def broken(array: nd.NDArray) -> nd.NDArray:
         return nd.Custom(array, op_type="breaks_in_a_joint_step")
