@@ -50,6 +50,16 @@ class Family:
                 return jaxpr
         return None
 
+    def know(self, templates: list[Template]) -> None:
+        """Take over templates from elsewhere."""
+        self._templates += templates
+
+    def templates(self) -> list[Template]:
+        """What is known of all the family's shapes."""
+        if self._first is not None:
+            self.at(self._first[0])  # compares the second trace, if there is one
+        return self._templates
+
     def learn(self, extents: Extents, jaxpr: ClosedJaxpr) -> None:
         """Take note of a trace."""
         if self._first is None:

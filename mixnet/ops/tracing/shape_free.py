@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mixnet.ops.operator import Operator, Statics
+from mixnet.ops.tracing import stored
 from mixnet.ops.tracing.primitives import ELEMENTWISE
 from mixnet.ops.tracing.traced import MOST_TRACES, Known, traced
 from mixnet.private_jax.calls import called
@@ -80,6 +81,14 @@ class _Family:
 
 _families: dict[Any, _Family] = {}
 
+KIND = "form"
+"""Of a stored entry: a tuple with a form, or with None where the result depends on the shape."""
+
+
+def sure_forms() -> list[tuple[Any, ShapeFree | None]]:
+    """The families about which all is known, by their keys."""
+    return [(key, each.form) for key, each in _families.items() if each.is_sure]
+
 
 def form_of(
     op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int
@@ -104,10 +113,15 @@ def form_of(
     key = (op, statics, tuple([(_kind(each), dtype) for each, dtype in inputs]), scalars)
     family = _families.get(key)
     if family is None:
-        form = shape_free(traced(op, statics, inputs, scalars), shape)
+        known = stored.find(KIND, *key)
+        if known is None:
+            form = shape_free(traced(op, statics, inputs, scalars), shape)
+        else:
+            (form,) = known
         if len(_families) >= MOST_TRACES:
             _families.clear()
         family = _families[key] = _Family(shape, form)
+        family.is_sure = family.is_sure or known is not None
     if shape == family.shape:
         return family.form
     if not family.is_sure:

@@ -11,6 +11,7 @@ import numpy as np
 
 from mixnet.base import MXNetError
 from mixnet.ops.operator import Operator, Statics, is_own
+from mixnet.ops.tracing import stored
 from mixnet.ops.tracing.family import Family
 from mixnet.ops.tracing.template import pattern_of
 from mixnet.private_jax.jaxprs import ClosedJaxpr
@@ -26,6 +27,9 @@ _NUMBER: Known = ((), np.dtype("float64"))
 
 _traces: dict[Any, ClosedJaxpr] = {}
 _families: dict[Any, Family] = {}
+
+KIND = "templates"
+"""Of a stored entry: a list of the templates of a family."""
 
 
 def traced(op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int) -> ClosedJaxpr:
@@ -66,6 +70,9 @@ def _written_or_traced(
         if len(_families) >= MOST_TRACES:
             _families.clear()
         family = _families[key] = Family(pattern)
+        templates = stored.find(KIND, *key)
+        if templates is not None:
+            family.know(templates)
     jaxpr = family.at(extents)
     if jaxpr is None:
         jaxpr = _traced(op, statics, inputs, scalars)
@@ -116,6 +123,11 @@ def _flat(function: Any) -> Any:
 
 
 _trace = flat_tracer()
+
+
+def families() -> list[tuple[Any, Family]]:
+    """The families so far, by their keys."""
+    return list(_families.items())
 
 
 def clear() -> None:
