@@ -32,11 +32,7 @@ def called(equation: Equation) -> ClosedJaxpr | None:
     """The program that an equation runs on its inputs as they are; None if it does something of its own."""
     name, params = equation.primitive.name, equation.params
     if name in _CALLERS:
-        for each in _PARAMETERS:
-            if each in params:
-                program = params[each]
-                return program if isinstance(program, ClosedJaxpr) else ClosedJaxpr(program, ())
-        return None
+        return program_of_call(equation)
     function = None
     if name in _IN_SIMPLER_ONES:
         function = partial(_IN_SIMPLER_ONES[name], **params)
@@ -48,6 +44,16 @@ def called(equation: Equation) -> ClosedJaxpr | None:
         return None
     with jax.enable_x64(True):  # keeps the dtypes that the equation was traced with
         return jax.make_jaxpr(function)(*[v.aval for v in equation.invars])
+
+
+def program_of_call(equation: Equation) -> ClosedJaxpr | None:
+    """The program that a call runs, which it has among its attributes; None if the equation is no call."""
+    if equation.primitive.name in _CALLERS:
+        for each in _PARAMETERS:
+            if each in equation.params:
+                program = equation.params[each]
+                return program if isinstance(program, ClosedJaxpr) else ClosedJaxpr(program, ())
+    return None
 
 
 def primitives(program: Any) -> set[str]:

@@ -22,6 +22,10 @@ def result_shapes(name: str, params: Params, shapes: Sequence[Shape]) -> list[Sh
     """
     if name == "split":
         return _split(params, *shapes)
+    if name == "unstack":
+        return _unstack(params, *shapes)
+    if name == "sort":
+        return list(shapes) if len(set(shapes)) == 1 else None
     if name in ELEMENTWISE:
         result = _elementwise(shapes)
     else:
@@ -33,10 +37,14 @@ def result_shapes(name: str, params: Params, shapes: Sequence[Shape]) -> list[Sh
 def _elementwise(shapes: Sequence[Shape]) -> Shape | None:
     common: Shape = ()
     for shape in shapes:
-        if shape:
-            if common and shape != common:
+        if shape and shape != common:
+            if common and len(shape) != len(common):
                 return None
-            common = shape
+            common = common or shape
+            # Extents of 1 are repeated.
+            if any(a != b and 1 not in (a, b) for a, b in zip(shape, common, strict=True)):
+                return None
+            common = tuple(map(max, shape, common))
     return common
 
 
@@ -139,6 +147,80 @@ def _convolution(params: Params, data: Shape, kernel: Shape) -> Shape | None:
     return tuple([placed[axis] for axis in range(len(result))])
 
 
+def _stack(params: Params, *shapes: Shape) -> Shape | None:
+    first, axis = shapes[0], params["axis"]
+    if any(shape != first for shape in shapes):
+        return None
+    return (*first[:axis], len(shapes), *first[axis:])
+
+
+def _unstack(params: Params, shape: Shape) -> list[Shape] | None:
+    axis = params["axis"]
+    return [(*shape[:axis], *shape[axis + 1 :])] * shape[axis]
+
+
+def _iota(params: Params, *extents: Shape) -> Shape | None:
+    return tuple(params["shape"]) if not extents else None
+
+
+def _pad(params: Params, shape: Shape, value: Shape) -> Shape | None:
+    result = [
+        low + extent + high + max(extent - 1, 0) * inside
+        for extent, (low, high, inside) in zip(shape, params["padding_config"], strict=True)
+    ]
+    return tuple(result) if all(extent >= 0 for extent in result) else None
+
+
+def _fold(params: Params, shape: Shape) -> Shape | None:
+    return shape if 0 <= params["axis"] < len(shape) else None
+
+
+def _part(params: Params, shape: Shape, *starts: Shape) -> Shape | None:
+    sizes: Shape = tuple(params["slice_sizes"])
+    return sizes if _is_inside(sizes, shape) else None
+
+
+def _write_part(params: Params, shape: Shape, part: Shape, *starts: Shape) -> Shape | None:
+    return shape if _is_inside(part, shape) else None
+
+
+def _is_inside(part: Shape, shape: Shape) -> bool:
+    return len(part) == len(shape) and all(a <= b for a, b in zip(part, shape, strict=True))
+
+
+def _gather(params: Params, shape: Shape, indices: Shape) -> Shape | None:
+    numbers, sizes = params["dimension_numbers"], params["slice_sizes"]
+    if not _is_inside(sizes, shape) or len(numbers.start_index_map) != indices[-1]:
+        return None
+    batches = zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True)
+    if any(shape[a] != indices[b] for a, b in batches):
+        return None
+    left_out = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
+    window = [size for axis, size in enumerate(sizes) if axis not in left_out]
+    if len(window) != len(numbers.offset_dims):
+        return None
+    places = dict(zip(numbers.offset_dims, window, strict=True))
+    rows = iter(indices[:-1])
+    rank = len(window) + len(indices) - 1
+    return tuple([places[axis] if axis in places else next(rows) for axis in range(rank)])
+
+
+def _scatter(params: Params, shape: Shape, indices: Shape, updates: Shape) -> Shape | None:
+    numbers = params["dimension_numbers"]
+    rows = [e for axis, e in enumerate(updates) if axis not in numbers.update_window_dims]
+    window = [updates[axis] for axis in numbers.update_window_dims]
+    batches = zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True)
+    left_out = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
+    whole = [extent for axis, extent in enumerate(shape) if axis not in left_out]
+    fits = (
+        rows == list(indices[:-1])
+        and len(numbers.scatter_dims_to_operand_dims) == indices[-1]
+        and _is_inside(tuple(window), tuple(whole))
+        and all(shape[a] == indices[b] for a, b in batches)
+    )
+    return shape if fits else None
+
+
 _RULES: dict[str, Callable[..., Shape | None]] = {
     "broadcast_in_dim": _broadcast,
     "reshape": _reshape,
@@ -149,5 +231,25 @@ _RULES: dict[str, Callable[..., Shape | None]] = {
     "rev": _reverse,
     "dot_general": _dot,
     "conv_general_dilated": _convolution,
-    **dict.fromkeys(("reduce_sum", "reduce_max", "reduce_min", "reduce_prod"), _reduce),
+    "stack": _stack,
+    "iota": _iota,
+    "pad": _pad,
+    "dynamic_slice": _part,
+    "dynamic_update_slice": _write_part,
+    "gather": _gather,
+    **dict.fromkeys(("scatter", "scatter-add"), _scatter),
+    **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"), _fold),
+    **dict.fromkeys(
+        (
+            "reduce_sum",
+            "reduce_max",
+            "reduce_min",
+            "reduce_prod",
+            "reduce_and",
+            "reduce_or",
+            "argmax",
+            "argmin",
+        ),
+        _reduce,
+    ),
 }

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 
+from mixnet.ops.schema.stream import STREAM_SPEC
+from mixnet.ops.tracing.bodies import HAVE_BODIES, body_inputs, body_results
 from mixnet.ops.tracing.result_shape import result_shapes
 from mixnet.private_jax.equation import Atom, Equation
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Jaxpr, Literal, Var
@@ -20,7 +22,7 @@ Extents = tuple[int, ...]
 """The different extents of the inputs of a call, in order of their first place."""
 
 Formula = tuple[tuple[int, ...], ...]
-"""A sum of products of extents, each given by its index."""
+"""A sum of products of extents, each given by its index; -1 stands for the factor -1."""
 
 
 class Pattern(NamedTuple):
@@ -30,7 +32,8 @@ class Pattern(NamedTuple):
 
     Args:
         statics: the attributes, an extent given by its index.
-        inputs: for each input the dtype and, for each axis, an index of extents; -1 for 1.
+        inputs: for each input the dtype and, for each axis, an index of extents, or minus the extent
+            where that is part of the pattern: 1, and those of a stream of random numbers.
     """
 
     statics: tuple[Any, ...]
@@ -45,8 +48,11 @@ def pattern_of(
     None if an input has no elements, which is a special case, or if its extents are symbols.
     """
     indices: dict[int, int] = {}
-    places = []
+    places: list[tuple[np.dtype, tuple[int, ...]]] = []
     for shape, dtype in inputs:
+        if (shape, dtype) == STREAM_SPEC:
+            places.append((dtype, (-shape[0],)))
+            continue
         axes = []
         for extent in shape:
             if not isinstance(extent, int) or extent < 1:  # a symbol of JAX, or no elements
@@ -79,42 +85,26 @@ def _named(attribute: object, indices: dict[int, int]) -> Any:
     return attribute
 
 
-class Template:
-    """A program with formulas in the place of numbers.
+class OpenJaxpr:
+    """A jaxpr with formulas in the place of numbers.
 
     Args:
         jaxpr: the first trace.
         steps: for each equation, the attributes that hold formulas.
         literals: formulas of numbers, by equation and operand.
-        fixed: values of the formulas that gave the same in both traces. Nothing shows whether a number
-            follows from them, so they must give the same in others.
-        pattern: of the inputs.
-        like: for each result, the input whose shape it had in both traces; -1 for none.
     """
 
     def __init__(
         self,
-        jaxpr: ClosedJaxpr,
+        jaxpr: Any,
         steps: list[dict[str, Any]],
         literals: dict[tuple[int, int], Formula],
-        fixed: dict[Formula, int],
-        pattern: Pattern,
-        like: list[int],
     ):
         self._jaxpr, self._steps, self._literals = jaxpr, steps, literals
-        self._fixed, self._pattern, self._like = fixed, pattern, like
 
-    def at(self, extents: Extents) -> ClosedJaxpr | None:
-        """The jaxpr for these extents; None if a shape in it does not fit."""
-        if any(value_of(formula, extents) != value for formula, value in self._fixed.items()):
-            return None
-        shapes = [
-            tuple([1 if index < 0 else extents[index] for index in axes])
-            for _, axes in self._pattern.inputs
-        ]
-        inside = self._jaxpr.jaxpr
-        # Behind the arrays come numbers, which have no axes.
-        shapes += [()] * (len(inside.invars) - len(shapes))
+    def at(self, shapes: Sequence[tuple[int, ...]], extents: Extents) -> Any:
+        """The jaxpr for inputs of these shapes; None if a shape in it does not fit."""
+        inside = self._jaxpr
         invars = [_like(old, shape) for old, shape in zip(inside.invars, shapes, strict=True)]
         written: dict[Any, Any] = dict(zip(inside.invars, invars, strict=True))
         equations = []
@@ -126,11 +116,7 @@ class Template:
         outvars: list[Any] = [
             each if type(each) is Literal else written[each] for each in inside.outvars
         ]
-        for each, source in zip(outvars, self._like, strict=True):
-            if source >= 0 and each.aval.shape != shapes[source]:
-                return None
-        body = Jaxpr(inside.constvars, invars, outvars, equations, debug_info=inside.debug_info)
-        return ClosedJaxpr(body, self._jaxpr.consts)
+        return Jaxpr(inside.constvars, invars, outvars, equations, debug_info=inside.debug_info)
 
     def _written(
         self, place: int, equation: Equation, written: dict[Any, Any], extents: Extents
@@ -153,19 +139,86 @@ class Template:
             else:
                 value = _in_type_of(atom.val, value_of(formula, extents))
                 operands.append(Literal(value, atom.aval))
+        inputs = [each.aval.shape for each in operands]
         params = equation.params
         if self._steps[place]:
             params = params | {
                 name: _filled(each, extents) for name, each in self._steps[place].items()
             }
-        shapes = result_shapes(
-            equation.primitive.name, params, [each.aval.shape for each in operands]
-        )
+        if equation.primitive.name in HAVE_BODIES:
+            bodies = _bodies(equation, params, inputs, extents)
+            if bodies is None:
+                return None
+            params = params | bodies
+            shapes = body_results(equation, params, inputs)
+        else:
+            shapes = result_shapes(equation.primitive.name, params, inputs)
         if shapes is None:
             return None
         results = [_like(old, shape) for old, shape in zip(equation.outvars, shapes, strict=True)]
         written.update(zip(equation.outvars, results, strict=True))
         return equation.replace(invars=operands, outvars=results, params=params)
+
+
+def _bodies(
+    equation: Equation, params: dict[str, Any], inputs: list[tuple[int, ...]], extents: Extents
+) -> dict[str, Any] | None:
+    """The bodies of a loop or branch for these extents, by attribute; None if they do not fit."""
+    read = body_inputs(equation, params, inputs)
+    if read is None:
+        return None
+    bodies: dict[str, Any] = {}
+    for name, shapes in read.items():
+        several = type(params[name]) is tuple
+        jaxprs = [
+            each.at(shapes, extents) for each in (params[name] if several else [params[name]])
+        ]
+        if any(jaxpr is None for jaxpr in jaxprs):
+            return None
+        closed = tuple([ClosedJaxpr(jaxpr, ()) for jaxpr in jaxprs])
+        bodies[name] = closed if several else closed[0]
+    return bodies
+
+
+class Template:
+    """A program with formulas in the place of numbers, for inputs of one pattern.
+
+    Args:
+        program: what two traces have in common.
+        fixed: values of the formulas that gave the same in both traces. Nothing shows whether a number
+            follows from them, so they must give the same in others.
+        ranges: the extents, by index, that must lie between two numbers: those of the traces.
+        pattern: of the inputs.
+        like: for each result, the input whose shape it had in both traces; -1 for none.
+        numbers: how many inputs are numbers. They follow the arrays.
+    """
+
+    def __init__(
+        self,
+        program: OpenJaxpr,
+        fixed: dict[Formula, int],
+        ranges: dict[int, tuple[int, int]],
+        pattern: Pattern,
+        like: list[int],
+        numbers: int,
+    ):
+        self._program, self._fixed, self._ranges = program, fixed, ranges
+        self._pattern, self._like, self._numbers = pattern, like, numbers
+
+    def at(self, extents: Extents) -> ClosedJaxpr | None:
+        """The jaxpr for these extents; None if a shape in it does not fit."""
+        if any(not low <= extents[i] <= high for i, (low, high) in self._ranges.items()):
+            return None
+        if any(value_of(formula, extents) != value for formula, value in self._fixed.items()):
+            return None
+        shapes = [shape_of(axes, extents) for _, axes in self._pattern.inputs]
+        body = self._program.at([*shapes, *[()] * self._numbers], extents)
+        if body is None:
+            return None
+        for each, source in zip(body.outvars, self._like, strict=True):
+            if source >= 0 and each.aval.shape != shapes[source]:
+                return None
+        return ClosedJaxpr(body, ())
 
 
 def _like(variable: Atom, shape: tuple[int, ...]) -> Any:
@@ -179,9 +232,14 @@ def _in_type_of(example: float | np.ndarray, value: int) -> Any:
     return type(example)(value)
 
 
+def shape_of(axes: tuple[int, ...], extents: Extents) -> tuple[int, ...]:
+    """The shape of an input of a pattern."""
+    return tuple([extents[each] if each >= 0 else -each for each in axes])
+
+
 def value_of(formula: Formula, extents: Extents) -> int:
     """What a formula gives for these extents."""
-    return sum([math.prod([extents[index] for index in product]) for product in formula])
+    return sum([math.prod([extents[i] if i >= 0 else -1 for i in product]) for product in formula])
 
 
 class Open(NamedTuple):

@@ -6,23 +6,30 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
 import mixnet as mx
 from mixnet import autograd
+from mixnet.ops.nn.recurrent import rnn_shapes
 from mixnet.ops.op import Op
 from mixnet.ops.registry import find
+from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.ops.tracing import traced
+from mixnet.ops.tracing.inlined import inlined
 from mixnet.ops.tracing.result_shape import result_shapes
 from mixnet.ops.tracing.template import pattern_of
 from mixnet.passes.differentiate import BackwardOp
-from mixnet.private_jax.jaxprs import Literal
+from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
 from tests.ops.records import RECORDS
 
 F32 = np.dtype("float32")
 
 Known = tuple[tuple[int, ...], np.dtype]
+
+ROWS = jax.lax.GatherDimensionNumbers((1,), (0,), (0,))
+TO_ROWS = jax.lax.ScatterDimensionNumbers((1,), (0,), (0,))
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +54,8 @@ def traces(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def written(jaxpr: Any) -> Any:
-    """A jaxpr without the identities of its variables."""
+    """A jaxpr without calls and without the identities of its variables."""
+    jaxpr = inlined(jaxpr)
     number: dict[Any, int] = {each: i for i, each in enumerate(jaxpr.jaxpr.invars)}
     assert not jaxpr.consts
 
@@ -60,6 +68,11 @@ def written(jaxpr: Any) -> Any:
             )
         return number[each]
 
+    def parameter(each: Any) -> Any:
+        if isinstance(each, ClosedJaxpr):
+            return written(each)
+        return tuple(map(parameter, each)) if type(each) is tuple else each
+
     rows = []
     for equation in jaxpr.jaxpr.eqns:
         inputs = [read(each) for each in equation.invars]
@@ -68,7 +81,8 @@ def written(jaxpr: Any) -> Any:
         results = [
             (each.aval.shape, each.aval.dtype, each.aval.weak_type) for each in equation.outvars
         ]
-        params = re.sub(r"np\.int64\((-?\d+)\)", r"\1", repr(sorted(equation.params.items())))
+        params = repr([(name, parameter(each)) for name, each in sorted(equation.params.items())])
+        params = re.sub(r"np\.int64\((-?\d+)\)", r"\1", params)
         rows.append((equation.primitive.name, params, inputs, results))
     return (
         [each.aval.shape for each in jaxpr.jaxpr.invars],
@@ -191,6 +205,75 @@ def test_a_number_of_elements_that_never_changed_is_not_constant() -> None:
     assert compared(op, statics, shapes, len(scalars)) == 2
 
 
+def recurrent(mode: str, bidirectional: bool, sizes: list[tuple[int, int]]) -> Any:
+    """``RNN`` and inputs for these steps and batches."""
+    op = find("RNN")
+    attributes = {"state_size": 8, "num_layers": 2, "mode": mode, "bidirectional": bidirectional}
+    statics, _ = op.bind({**attributes, "state_outputs": True})
+    shapes = []
+    for steps, batch in sizes:
+        known = rnn_shapes((steps, batch, 5), 8, 2, bidirectional, mode, None)
+        names = ["parameters", "state", "state_cell"][: 3 if mode == "lstm" else 2]
+        arrays = [((steps, batch, 5), F32), *[(known[name], F32) for name in names]]
+        shapes.append([*arrays, STREAM_SPEC])
+    return op, statics, shapes
+
+
+@pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_relu"])
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_sequences_of_other_lengths_are_not_traced(
+    traces: list[str], mode: str, bidirectional: bool
+) -> None:
+    sizes = [(7, 3), (11, 6), (20, 9), (35, 3), (9, 12), (13, 17)]
+    op, statics, shapes = recurrent(mode, bidirectional, sizes)
+    assert compared(op, statics, shapes, 1) == 4
+    width = 16 if bidirectional else 8
+    headed = [[((*inputs[0][0][:2], width), F32), *inputs] for inputs in shapes]
+    assert compared(BackwardOp(op), (statics, (0,), (0, 1)), headed, 1) == 4
+
+
+def test_the_stream_of_random_numbers_is_no_extent(traces: list[str]) -> None:
+    """A length of 3 is as any other, although a stream has three words."""
+    op, statics, shapes = recurrent("gru", False, [(7, 6), (6, 11), (3, 9), (9, 3)])
+    assert compared(op, statics, shapes, 1) == 2
+
+
+@pytest.mark.parametrize("lengths", [False, True])
+def test_between_two_lengths_ctc_is_not_traced(lengths: bool) -> None:
+    op = find("CTCLoss")
+    statics, _ = op.bind({"use_data_lengths": lengths, "use_label_lengths": lengths})
+    shapes = []
+    for steps in (7, 12, 9, 10, 31, 25):
+        arrays = [((steps, 3, 6), F32), ((3, 4), F32), *[((3,), F32)] * (2 * lengths)]
+        shapes.append(arrays)
+    assert compared(op, statics, shapes, 0) == 3  # not for 31, which is outside
+    headed = [[((3,), F32), *inputs] for inputs in shapes]
+    assert compared(BackwardOp(op), (statics, (0,), (0,)), headed, 0) == 3
+
+
+def test_a_recurrent_network_of_many_lengths_computes_what_it_should() -> None:
+    """Every length in one process gives the bits that it gives in a process of its own."""
+    random = np.random.default_rng(0)
+    weight = mx.nd.array(random.normal(size=480).astype("float32") * 0.3)
+
+    def gradients(steps: int) -> list[np.ndarray]:
+        data = mx.nd.array(np.random.default_rng(steps).normal(size=(steps, 2, 5)))
+        arrays = [data, weight.copy(), mx.nd.zeros((1, 2, 8)), mx.nd.zeros((1, 2, 8))]
+        for each in arrays[:2]:
+            each.attach_grad()
+        with autograd.record():
+            out = mx.nd.RNN(*arrays, state_size=8, num_layers=1, mode="lstm")
+            (out * out).sum().backward()
+        return [out.asnumpy(), *[each.grad.asnumpy() for each in arrays[:2]]]
+
+    steps = [4, 6, 9, 3, 7, 11]
+    one_after_the_other = [gradients(each) for each in steps]
+    for each, results in zip(steps, one_after_the_other, strict=True):
+        traced.clear()
+        for result, expected in zip(results, gradients(each), strict=True):
+            np.testing.assert_array_equal(result, expected)
+
+
 def test_what_the_operator_refuses_is_refused() -> None:
     op = find("Convolution")
     for filters, features in ((4, 6), (8, 10), (6, 14)):
@@ -242,7 +325,16 @@ def test_normalization_of_many_shapes_is_right(traces: list[str]) -> None:
         ("split", {"axis": 0, "sizes": (1, 2)}, [(2, 3)]),
         ("slice", {"start_indices": (0,), "limit_indices": (5,), "strides": None}, [(4,)]),
         ("dot_general", {"dimension_numbers": (((1,), (0,)), ((), ()))}, [(2, 3), (4, 2)]),
-        ("sort", {}, [(2, 3)]),
+        ("sort", {}, [(2, 3), (3, 2)]),
+        ("stack", {"axis": 0}, [(2, 3), (3, 2)]),
+        ("pad", {"padding_config": ((-2, -1, 0),)}, [(2,), ()]),
+        ("dynamic_slice", {"slice_sizes": (3,)}, [(2,), ()]),
+        ("dynamic_update_slice", {}, [(2,), (3,), ()]),
+        ("gather", {"dimension_numbers": ROWS, "slice_sizes": (1, 4)}, [(2, 3), (5, 1)]),
+        ("gather", {"dimension_numbers": ROWS, "slice_sizes": (1, 3)}, [(2, 3), (5, 2)]),
+        ("scatter-add", {"dimension_numbers": TO_ROWS}, [(2, 3), (5, 1), (4, 3)]),
+        ("scatter-add", {"dimension_numbers": TO_ROWS}, [(2, 3), (5, 1), (5, 4)]),
+        ("fft", {}, [(2, 3)]),
     ],
 )
 def test_shapes_that_do_not_fit_have_no_result(
