@@ -76,6 +76,8 @@ class Operator:
     """The :class:`mixnet.graph.graph.Graph` that it stands for."""
     forward: Operator | None = None
     """The operator whose gradient it is."""
+    is_known_by_forward: bool = False
+    """Whether its class and ``forward`` say what it computes."""
     run_on_host: Callable[[Sequence[Any]], list[Any]] | None = None
     """Computes a call from NumPy arrays, for an operator that no JAX program can compute."""
     row_gradient: Any = None

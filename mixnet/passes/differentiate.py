@@ -22,6 +22,7 @@ class BackwardOp(Operator):
     """
 
     differentiable = True
+    is_known_by_forward = True
     # Where the forward operator draws, its key is an ordinary input here: this one takes none.
     variadic = "heads and inputs"  # whatever the forward operator takes
     forward: Operator

@@ -6,8 +6,6 @@ import importlib
 import io
 import pickle
 import sys
-from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import jax
@@ -19,6 +17,14 @@ try:
     from jax._src.core import JaxprEqn, new_jaxpr_eqn
 except ImportError:  # another JAX
     JaxprEqn = new_jaxpr_eqn = None  # type: ignore[assignment, misc]
+
+
+try:
+    from jax._src.core import DebugInfo
+
+    _info: Any = DebugInfo("mixnet", "operator", None, None)
+except (ImportError, TypeError):
+    _info = None
 
 
 class UnwritableError(Exception):
@@ -76,9 +82,17 @@ class _Writer(pickle.Pickler):
             return _primitive, _place_of(each)
         if isinstance(each, jax.core.ShapedArray):
             return _array, _described(each)
+        if (
+            kind.__name__ == "TypedNdArray"
+        ):  # a number in JAX's own type; its way to be pickled fails
+            return _typed, (kind, np.asarray(each), _described(each.aval))
         if isinstance(each, jax.Array):
             raise UnwritableError("an array of JAX among the constants")
         return NotImplemented
+
+
+def _typed(kind: Any, value: np.ndarray, described: tuple[Any, ...]) -> Any:
+    return kind(value, _array(*described))
 
 
 def _described(aval: Any) -> tuple[tuple[int, ...], np.dtype, bool]:
@@ -104,7 +118,7 @@ def _equation(operands: list[Any], results: list[Any], primitive: Any, params: A
 
 
 def _jaxpr(constants: list[Any], inputs: list[Any], outputs: list[Any], steps: list[Any]) -> Any:
-    return Jaxpr(constants, inputs, outputs, steps)
+    return Jaxpr(constants, inputs, outputs, steps, debug_info=_info)
 
 
 def _closed(jaxpr: Any, constants: list[Any]) -> Any:

@@ -1,46 +1,191 @@
-"""Write what common operators do into the package: ``python -m mixnet.tools.store_traces PROGRAM...``
+"""Write what common operators do into the package: ``python -m mixnet.tools.store_traces [PROGRAM...]``
 
-Runs each program in a process of its own and stores what its operators turned out to do for all shapes.
+Each program runs in a process of its own, and the calls of its operators are added to those that are known.
+Then every call is traced, for further shapes, too; what these traces have in common is stored if it gives
+the trace for one more shape. Without programs, the known calls are traced again, as after a change of an
+operator and for another version of JAX.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import atexit
+import importlib
 import os
 import pickle
+import re
 import runpy
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
+from types import CodeType
+from typing import Any
 
+from mixnet.ops.operator import Operator
+from mixnet.ops.registry import find
 from mixnet.ops.tracing import shape_free, stored, traced
+from mixnet.ops.tracing.family import Family
+from mixnet.ops.tracing.inlined import inlined
+from mixnet.ops.tracing.template import Extents, Pattern, Template
+
+Calls = dict[bytes, tuple[str, str, tuple[Any, ...], tuple[int, ...]]]
+"""Of each family of calls: its kind, the operator's name, what else decides, and a shape or extents of it."""
 
 _TO = "MIXNET_STORE_TRACES"  # the file to which a process of a program writes
 
 
-def collected() -> dict[bytes, bytes]:
-    """The entries of this process, by key."""
-    entries: dict[bytes, bytes] = {}
-    for key, form in shape_free.sure_forms():
-        op, *rest = key
-        part = stored.parts(shape_free.KIND, op, rest, (form,))
-        if part is not None:
-            entries[part[0]] = part[1]
-    for key, family in traced.families():
-        op, *rest = key
-        templates = family.templates()
-        part = stored.parts(traced.KIND, op, rest, templates) if templates else None
-        if part is not None:
-            entries[part[0]] = part[1]
+def known_calls() -> tuple[Calls, Path]:
+    """The calls whose traces are stored, and the file that has them."""
+    path = stored.FOLDER / "calls.pickle"
+    calls: Calls = pickle.loads(path.read_bytes()) if path.exists() else {}
+    return calls, path
+
+
+def calls_here() -> Calls:
+    """The calls of this process that other processes may know, by their keys."""
+    families = [(shape_free.KIND, *each) for each in shape_free.known_calls()]
+    families += [
+        (traced.KIND, key, family.known_extents()[0])
+        for key, family in traced.families()
+        if family.known_extents()
+    ]
+    calls: Calls = {}
+    for kind, (op, *rest), extents in families:
+        name, key = stored.name_of(op), stored.key_of(kind, op, *rest)
+        if name is not None and key is not None and operator_of(name) is op:
+            calls[key] = (kind, name, tuple(rest), extents)
+    return calls
+
+
+def operator_of(name: str) -> Operator:
+    """The operator that ``stored.name_of`` gave this name."""
+    gradient = re.fullmatch(r"([\w.]+):(\w+)\((.+)\)", name)
+    if gradient is None:
+        return find(name)
+    module, kind, inner = gradient.groups()
+    operator: Operator = getattr(importlib.import_module(module), kind)(operator_of(inner))
+    return operator
+
+
+def entries_of(calls: Calls) -> dict[bytes, tuple[set[str], bytes]]:
+    """The entries for these calls, by key; calls of which too little is known have none."""
+    entries: dict[bytes, tuple[set[str], bytes]] = {}
+    for key, (kind, name, rest, extents) in calls.items():
+        op = operator_of(name)
+        traced.clear()
+        content: Any
+        with SourcesRead() as sources:
+            if kind == shape_free.KIND:
+                content = (shape_free.confirmed_form((op, *rest), extents),)
+            else:
+                pattern, scalars = rest
+                template = template_of(op, pattern, scalars, extents)
+                content = None if template is None else [template]
+        written = None if content is None else stored.content_of(content)
+        if written is not None:
+            entries[key] = sources.names(), written
     return entries
 
 
+class SourcesRead:
+    """Scope that notes the source files of the package on which what runs in it depends.
+
+    They are those of the functions that are called, and those from which these import what they read.
+    """
+
+    def __init__(self) -> None:
+        self._codes: set[CodeType] = set()
+
+    def __enter__(self) -> SourcesRead:
+        sys.setprofile(lambda frame, event, _: self._codes.add(frame.f_code))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        sys.setprofile(None)
+
+    def names(self) -> set[str]:
+        """Their paths in the package."""
+        root = f"{stored.SOURCES}{os.sep}"
+        names: set[str] = set()
+        for code in self._codes:
+            if code.co_filename.startswith(root):
+                path = code.co_filename.removeprefix(root)
+                if not path.startswith(_TRACING):
+                    names.add(path)
+                    imported = _imported(path)
+                    names.update(imported[each] for each in code.co_names if each in imported)
+        return names
+
+
+_TRACING = (f"ops{os.sep}tracing{os.sep}", f"tools{os.sep}")
+"""What compares traces and writes them says nothing about an operator."""
+
+
+@cache
+def _imported(path: str) -> dict[str, str]:
+    """The names that a source file imports from others of the package, with the paths of these."""
+    names: dict[str, str] = {}
+    for node in ast.walk(ast.parse((stored.SOURCES / path).read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mixnet."):
+            folder = str(node.module).removeprefix("mixnet.").replace(".", os.sep)
+            for each in node.names:
+                for candidate in (f"{folder}.py", f"{folder}{os.sep}{each.name}.py"):
+                    if (stored.SOURCES / candidate).exists():
+                        names[each.asname or each.name] = candidate
+    return names
+
+
+def template_of(op: Operator, pattern: Pattern, scalars: int, extents: Extents) -> Template | None:
+    """The template of a family, from traces for these extents and for others.
+
+    None if the operator does not take the others, or if the traces have too little in common.
+
+    Args:
+        op: the operator.
+        pattern: of the family.
+        scalars: how many numbers are inputs too.
+        extents: of a call.
+    """
+    for far, near in ((_far, _near), (_doubled, _tripled)):
+        family = Family(pattern)
+        try:
+            for each in (extents, far(extents)):
+                family.learn(each, traced.trace_at(op, pattern, scalars, each))
+            proof = traced.trace_at(op, pattern, scalars, near(extents))
+        except Exception:  # shapes that it refuses
+            continue
+        for template in family.templates():
+            program = template.at(near(extents))
+            if program is not None and str(program) == str(inlined(proof)):
+                return template
+    return None
+
+
+def _far(extents: Extents) -> Extents:
+    """Extents that differ from these and from each other."""
+    return tuple([2 * extent + 31 + 10 * i for i, extent in enumerate(extents)])
+
+
+def _near(extents: Extents) -> Extents:
+    return tuple([extent + 7 + 4 * i * i for i, extent in enumerate(extents)])
+
+
+def _doubled(extents: Extents) -> Extents:
+    return tuple([2 * extent for extent in extents])
+
+
+def _tripled(extents: Extents) -> Extents:
+    return tuple([3 * extent for extent in extents])
+
+
 def _run(program: str) -> None:
-    """Run a program in this process, and write its entries at its end."""
+    """Run a program in this process, and write its calls at its end."""
     path = Path(os.environ[_TO])
-    atexit.register(lambda: path.write_bytes(pickle.dumps(collected())))
+    stored.forget(stored.NONE)  # what is filled in is not among the calls
+    atexit.register(lambda: path.write_bytes(pickle.dumps(calls_here())))
     import mixnet
 
     mixnet.as_mxnet()
@@ -48,26 +193,41 @@ def _run(program: str) -> None:
     runpy.run_path(program, run_name="__main__")
 
 
+def calls_of(program: str) -> Calls:
+    """The calls of a program, which runs in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "calls")
+        command = [sys.executable, "-m", "mixnet.tools.store_traces", os.path.abspath(program)]
+        environment = {**os.environ, _TO: str(path), "MIXNET_CACHE_DIR": "off"}
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=1000
+        )
+        if not path.exists():
+            print(done.stderr, file=sys.stderr)
+            return {}
+        calls: Calls = pickle.loads(path.read_bytes())
+    return calls
+
+
 def main() -> None:
-    """Run the programs and write the file of this version of JAX."""
+    """Add the calls of programs, and write the file of this version of JAX."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("programs", nargs="+", help="Python files that use mxnet or mixnet")
+    parser.add_argument("programs", nargs="*", help="Python files that use mxnet or mixnet")
     options = parser.parse_args()
     if _TO in os.environ:
         _run(options.programs[0])
         return
-    entries: dict[bytes, bytes] = {}
+    stored.forget(stored.NONE)
+    calls, path = known_calls()
     for program in options.programs:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "traces")
-            command = [sys.executable, "-m", "mixnet.tools.store_traces", os.path.abspath(program)]
-            environment = {**os.environ, _TO: str(path), "MIXNET_CACHE_DIR": "off"}
-            done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL)
-            own = pickle.loads(path.read_bytes()) if path.exists() else {}
-        print(f"{program}: {len(own)} entries, exit code {done.returncode}")
-        entries.update(own)
+        before = len(calls)
+        calls.update(calls_of(program))
+        print(f"{program}: {len(calls) - before} more calls", flush=True)
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(pickle.dumps(dict(sorted(calls.items())), protocol=5))
+    entries = entries_of(calls)
     path = stored.write(entries)
-    print(f"{path}: {len(entries)} entries, {path.stat().st_size:,} bytes")
+    print(f"{path}: {len(entries)} entries of {len(calls)} calls, {path.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

@@ -89,8 +89,15 @@ REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "required"})()
 class Dynamic(int):
     """Stands in the static attributes for numbers that are inputs: how many, -1 for a single one."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _dynamic, (int(self),)
+
 
 ONE = Dynamic(-1)
+
+
+def _dynamic(count: int) -> Dynamic:
+    return ONE if count == ONE else Dynamic(count)
 
 
 @dataclass(frozen=True)

@@ -44,9 +44,14 @@ class Family:
 
     def templates(self) -> list[Template]:
         """What is known of all the family's shapes."""
-        if self._first is not None:
-            self.at(self._first[0])  # compares the second trace, if there is one
+        if not self._is_compared:
+            self._is_compared = True
+            self._compare()
         return self._templates
+
+    def known_extents(self) -> list[Extents]:
+        """The extents for which there are traces."""
+        return [extents for extents, _ in self._traces]
 
     def learn(self, extents: Extents, jaxpr: ClosedJaxpr) -> None:
         """Take note of a trace."""

@@ -85,9 +85,25 @@ KIND = "form"
 """Of a stored entry: a tuple with a form, or with None where the result depends on the shape."""
 
 
-def sure_forms() -> list[tuple[Any, ShapeFree | None]]:
-    """The families about which all is known, by their keys."""
-    return [(key, each.form) for key, each in _families.items() if each.is_sure]
+def known_calls() -> list[tuple[Any, tuple[int, ...]]]:
+    """The key of each family so far, and the shape with which it was seen first."""
+    return [(key, family.shape) for key, family in list(_families.items())]
+
+
+def confirmed_form(key: Any, shape: tuple[int, ...]) -> ShapeFree | None:
+    """The form of a family, if it is that for another shape, too.
+
+    Args:
+        key: of the family, see :func:`known_calls`.
+        shape: that the operator takes.
+
+    Raises:
+        Exception: what the operator raises for this shape.
+    """
+    op, statics, kinds, scalars = key
+    inputs = tuple([(shape if kind else (), dtype) for kind, dtype in kinds])
+    form = shape_free(traced(op, statics, inputs, scalars), shape)
+    return None if form is None else _confirmed(_Family(shape, form), op, statics, inputs, scalars)
 
 
 def form_of(

@@ -1,18 +1,19 @@
 """What common operators do, as it was traced when the package was made.
 
 A first call of an operator costs a third of a millisecond of tracing, of a gradient milliseconds, although
-what JAX finds is the same in every process. So the package brings the templates of families and the forms
-without shapes that its own programs need (``python -m mixnet.tools.store_traces`` writes them). They are those
-of one version of JAX; with another one, with other settings of JAX that tracing reads, and where a
-source file of the operators is another one, everything is traced as if there were none.
+what JAX finds is the same in every process. So the package brings the templates of families and the
+forms without shapes of many calls (``python -m mixnet.tools.store_traces`` writes them). They are those of
+one version of JAX; with another one, or with other settings of JAX that tracing reads, everything is traced
+as if there were none. So is what came from a source file that has changed since.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
+import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,21 +21,18 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from mixnet.ops.operator import Operator, Statics
+from mixnet.ops.operator import Operator, is_own
 from mixnet.ops.registry import OPERATORS
 from mixnet.private_jax import pickling
 
 FOLDER = Path(__file__).parent / "stored_traces"
 SOURCES = Path(__file__).parents[2]
 """The package."""
-ROOMS = ("ops", "passes", "private_jax")
-"""Folders whose files decide what is traced."""
-
 _UNCHANGED_SECONDS = 120
 """A source file that is not newer than the traces by more is taken for the one they were made from: the files
 of a package are unpacked one after another.
 """
-_PLAIN = (str, int, float, bool, type(None))
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 _SETTINGS = (
     "jax_default_matmul_precision",
     "jax_numpy_dtype_promotion",
@@ -45,20 +43,52 @@ _USUAL = {name: jax.config.values.get(name) for name in _SETTINGS}
 
 
 class File(NamedTuple):
-    """The content of a file of traces.
+    """The content of a file of traces: few objects, as reading it is part of a first result.
 
     Args:
-        sources: size and checksum of each source file that decided on them, by its path in the package.
-        entries: pickled templates and forms by their keys.
+        sources: size and checksum of each source file that was read, by its path in the package.
+        dependencies: sets of numbers of source files.
+        keys: of all entries, one after another.
+        places: for each entry the number of its dependencies, its start in ``contents`` and its end.
+        dictionary: what is usual in entries, for zlib.
+        contents: the entries, each compressed.
     """
 
     sources: dict[str, tuple[int, int]]
-    entries: dict[bytes, bytes]
+    dependencies: tuple[tuple[int, ...], ...]
+    keys: bytes
+    places: bytes
+    dictionary: bytes
+    contents: bytes
+
+    def all_keys(self) -> list[bytes]:
+        """The keys of all entries."""
+        return [self.keys[i : i + _KEY_BYTES] for i in range(0, len(self.keys), _KEY_BYTES)]
+
+    def entry(self, key: bytes) -> tuple[tuple[int, ...], bytes] | None:
+        """The numbers of an entry's source files, and its pickled content; None if there is no such entry."""
+        at = self.keys.find(key)
+        while (
+            at % _KEY_BYTES
+        ):  # the end of one key and the start of the next; -1, too, is no multiple
+            if at < 0:
+                return None
+            at = self.keys.find(key, at + 1)
+        dependencies, start, end = _PLACE.unpack_from(self.places, at // _KEY_BYTES * _PLACE.size)
+        unpacked = zlib.decompressobj(zdict=self.dictionary)
+        return self.dependencies[dependencies], unpacked.decompress(self.contents[start:end])
 
 
-def path_for(version: str) -> Path:
-    """The file of traces for a version of JAX."""
-    return FOLDER / f"jax-{version}.pickle"
+NONE = File({}, (), b"", b"", b"", b"")
+
+_KEY_BYTES = 12
+_PLACE = struct.Struct("<HII")
+_DICTIONARY_BYTES = 30_000
+
+
+def path_here() -> Path:
+    """The file of traces for this version of JAX."""
+    return FOLDER / f"jax-{jax.__version__}.pickle"
 
 
 def key_of(kind: str, op: Operator, *rest: object) -> bytes | None:
@@ -69,27 +99,40 @@ def key_of(kind: str, op: Operator, *rest: object) -> bytes | None:
         op: the operator.
         rest: what else decides: statics, dtypes, tuples of these.
     """
-    name = _name(op)
-    if name is None or not all(map(_is_plain, rest)):
+    name = name_of(op)
+    if name is None:
         return None
-    # repr tells 1, 1.0 and True apart, which are equal.
-    return blake2b(repr((kind, name, rest)).encode(), digest_size=12).digest()
+    try:
+        text = f"{kind} {name} {_text(rest)}"
+    except _UnnamedError:
+        return None
+    return blake2b(text.encode(), digest_size=_KEY_BYTES).digest()
 
 
-def _name(op: Operator) -> str | None:
+def name_of(op: Operator) -> str | None:
+    """A name that stands for the operator in every process; None if there is none."""
     if op.takes_key or op.calls_python:
         return None
-    if op.forward is not None:  # its gradient, of one kind or another
-        inner = _name(op.forward)
-        return None if inner is None else f"{type(op).__module__}.{type(op).__name__}({inner})"
-    return op.name if OPERATORS.get(op.name) is op else None
+    if op.is_known_by_forward and op.forward is not None:
+        inner = name_of(op.forward)
+        return None if inner is None else f"{type(op).__module__}:{type(op).__name__}({inner})"
+    return op.name if OPERATORS.get(op.name) is op and not is_own(op) else None
 
 
-def _is_plain(each: object) -> bool:
+class _UnnamedError(Exception):
+    """An attribute has no text that would say the same in another process."""
+
+
+def _text(each: object) -> str:
+    """An attribute as text that tells what is equal but of other types, as 1, 1.0 and True."""
     kind = type(each)
+    if isinstance(each, tuple):
+        return f"{kind.__name__}({' '.join(map(_text, each))})"
     if kind in _PLAIN or isinstance(each, np.dtype):
-        return True
-    return isinstance(each, tuple) and all(map(_is_plain, each))
+        return repr(each)
+    if isinstance(each, int) and kind.__module__.startswith("mixnet."):
+        return f"{kind.__name__}({int(each)})"
+    raise _UnnamedError
 
 
 def find(kind: str, op: Operator, *rest: object) -> Any:
@@ -100,89 +143,103 @@ def find(kind: str, op: Operator, *rest: object) -> Any:
         op: the operator.
         rest: what else decides.
     """
-    entries = _entries()
-    if not entries:
+    file = _file()
+    if file is None:
         return None
-    key = key_of(kind, op, *rest)
-    content = None if key is None else entries.get(key)
-    return None if content is None else pickling.loads(content)
-
-
-_loaded: dict[bytes, bytes] | None = None
-
-
-def _entries() -> dict[bytes, bytes]:
-    global _loaded
-    if _loaded is None:
-        _loaded = _read()
-    if any(jax.config.values.get(name) != each for name, each in _USUAL.items()):
-        return {}
-    return _loaded
-
-
-def _read() -> dict[bytes, bytes]:
-    path = path_for(jax.__version__)
-    if not pickling.can_write() or not path.exists():
-        return {}
-    file: File = File(*pickle.loads(path.read_bytes()))
-    newest = path.stat().st_mtime + _UNCHANGED_SECONDS
-    present = dict(_sources())
-    if present.keys() != file.sources.keys():
-        return {}
-    for name, (size, checksum) in file.sources.items():
-        entry = present[name]
-        facts = entry.stat()
-        if facts.st_size != size:
-            return {}
-        if facts.st_mtime > newest and zlib.crc32(Path(entry.path).read_bytes()) != checksum:
-            return {}
-    return file.entries
-
-
-def _sources() -> list[tuple[str, os.DirEntry[str]]]:
-    """The source files that decide what is traced, by their paths in the package."""
-    pending = [(room, SOURCES / room) for room in ROOMS]
-    files: list[tuple[str, os.DirEntry[str]]] = []
-    while pending:
-        name, folder = pending.pop()
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.is_dir():
-                    if entry.name != "__pycache__":
-                        pending.append((f"{name}/{entry.name}", Path(entry.path)))
-                elif entry.name.endswith(".py"):
-                    files.append((f"{name}/{entry.name}", entry))
-    return files
-
-
-def write(entries: dict[bytes, bytes]) -> Path:
-    """Write the file for this version of JAX; returns its path.
-
-    Args:
-        entries: pickled templates and forms by their keys.
-    """
-    sources = {}
-    for name, entry in sorted(_sources(), key=lambda each: each[0]):
-        content = Path(entry.path).read_bytes()
-        sources[name] = (len(content), zlib.crc32(content))
-    path = path_for(jax.__version__)
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(pickle.dumps((sources, dict(sorted(entries.items()))), protocol=5))
-    return path
-
-
-def parts(kind: str, op: Operator, rest: Sequence[object], content: object) -> tuple[bytes, bytes] | None:
-    """Key and bytes of an entry; None if it cannot be stored."""
     key = key_of(kind, op, *rest)
     if key is None:
         return None
     try:
-        return key, pickling.dumps(content)
+        entry = file.entry(key)
+        if entry is None or not _CHANGED.isdisjoint(entry[0]):
+            return None
+        return pickling.loads(entry[1])
+    except Exception:  # damaged, or a name in it is gone: the operator is traced
+        return None
+
+
+_loaded: File | None = None
+_CHANGED: set[int] = set()
+"""The numbers of the source files that are not those of the traces."""
+
+
+def _file() -> File | None:
+    """The traces, if those of this process can be the same."""
+    global _loaded
+    if _loaded is None:
+        _loaded = _read()
+    if any(jax.config.values.get(name) != each for name, each in _USUAL.items()):
+        return None
+    return _loaded
+
+
+def _read() -> File:
+    path = path_here()
+    _CHANGED.clear()
+    if not pickling.can_write() or not path.exists():
+        return NONE
+    file = File(*pickle.loads(path.read_bytes()))
+    newest = path.stat().st_mtime + _UNCHANGED_SECONDS
+    for number, (name, (size, checksum)) in enumerate(file.sources.items()):
+        try:
+            facts = os.stat(f"{SOURCES}/{name}")
+            if facts.st_size == size and (
+                facts.st_mtime <= newest or _checksum(name) == (size, checksum)
+            ):
+                continue
+        except OSError:
+            pass
+        _CHANGED.add(number)
+    return file
+
+
+def _checksum(name: str) -> tuple[int, int]:
+    content = (SOURCES / name).read_bytes()
+    return len(content), zlib.crc32(content)
+
+
+def write(entries: Mapping[bytes, tuple[Iterable[str], bytes]]) -> Path:
+    """Write the file for this version of JAX; returns its path.
+
+    Args:
+        entries: by keys the pickled templates and forms, each behind the paths of its source files.
+    """
+    names = sorted({name for sources, _ in entries.values() for name in sources})
+    numbers = {name: number for number, name in enumerate(names)}
+    by_length = sorted((content for _, content in entries.values()), key=len)
+    dictionary = b"".join(by_length[len(by_length) // 2 :])[:_DICTIONARY_BYTES]
+    dependencies: dict[tuple[int, ...], int] = {}
+    keys, places, contents = bytearray(), bytearray(), bytearray()
+    for key, (sources, content) in sorted(entries.items()):
+        own = tuple(sorted(numbers[name] for name in sources))
+        packer = zlib.compressobj(9, zdict=dictionary)
+        start = len(contents)
+        contents += packer.compress(content) + packer.flush()
+        keys += key
+        place = dependencies.setdefault(own, len(dependencies))
+        places += _PLACE.pack(place, start, len(contents))
+    sums = {name: _checksum(name) for name in names}
+    file = File(sums, tuple(dependencies), bytes(keys), bytes(places), dictionary, bytes(contents))
+    path = path_here()
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(pickle.dumps(tuple(file), protocol=5))
+    return path
+
+
+def content_of(templates: object) -> bytes | None:
+    """Templates or a form as the bytes of an entry; None if they cannot be written."""
+    try:
+        return pickling.dumps(templates)
     except pickling.UnwritableError:
         return None
 
 
-def forget() -> None:
-    """Read the file again at the next call."""
+def forget(file: File | None = None) -> None:
+    """Read the file again at the next call, or use another content instead.
+
+    Args:
+        file: the other content.
+    """
     global _loaded
-    _loaded = None
+    _loaded = file
+    _CHANGED.clear()

@@ -68,6 +68,25 @@ def pattern_of(
     return Pattern(named, tuple(places)), tuple(indices)
 
 
+def call_of(
+    pattern: Pattern, extents: Extents
+) -> tuple[Statics, tuple[tuple[tuple[int, ...], np.dtype], ...]]:
+    """Attributes and inputs of the call that has a pattern and these extents."""
+    inputs = [
+        (tuple([1 if index < 0 else extents[index] for index in axes]), dtype)
+        for dtype, axes in pattern.inputs
+    ]
+    return tuple([_unnamed(each, extents) for each in pattern.statics]), tuple(inputs)
+
+
+def _unnamed(attribute: object, extents: Extents) -> Any:
+    if type(attribute) is not tuple:
+        return attribute
+    if len(attribute) == 2 and attribute[0] == "extent":
+        return extents[attribute[1]]
+    return tuple([_unnamed(each, extents) for each in attribute])
+
+
 def _collect(attributes: tuple[object, ...], indices: dict[int, int]) -> None:
     for each in attributes:
         if type(each) is tuple:

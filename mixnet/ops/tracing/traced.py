@@ -13,7 +13,7 @@ from mixnet.base import MXNetError
 from mixnet.ops.operator import Operator, Statics, is_own
 from mixnet.ops.tracing import stored
 from mixnet.ops.tracing.family import Family
-from mixnet.ops.tracing.template import pattern_of
+from mixnet.ops.tracing.template import Extents, Pattern, call_of, pattern_of
 from mixnet.private_jax.jaxprs import ClosedJaxpr
 from mixnet.private_jax.tracing import flat_tracer, whole_tracebacks
 
@@ -123,6 +123,22 @@ def _flat(function: Any) -> Any:
 
 
 _trace = flat_tracer()
+
+
+def trace_at(op: Operator, pattern: Pattern, scalars: int, extents: Extents) -> ClosedJaxpr:
+    """The jaxpr of a call of a family, traced.
+
+    Args:
+        op: the operator.
+        pattern: of the family.
+        scalars: how many numbers are inputs too.
+        extents: of the call.
+
+    Raises:
+        Exception: what the operator raises for such inputs.
+    """
+    statics, inputs = call_of(pattern, extents)
+    return _traced(op, statics, inputs, scalars)
 
 
 def families() -> list[tuple[Any, Family]]:

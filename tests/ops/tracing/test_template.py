@@ -16,7 +16,7 @@ from mixnet.ops.nn.recurrent import rnn_shapes
 from mixnet.ops.op import Op
 from mixnet.ops.registry import find
 from mixnet.ops.schema.stream import STREAM_SPEC
-from mixnet.ops.tracing import traced
+from mixnet.ops.tracing import stored, traced
 from mixnet.ops.tracing.inlined import inlined
 from mixnet.ops.tracing.result_shape import result_shapes
 from mixnet.ops.tracing.template import pattern_of
@@ -33,7 +33,8 @@ TO_ROWS = jax.lax.ScatterDimensionNumbers((1,), (0,), (0,))
 
 
 @pytest.fixture(autouse=True)
-def _without_traces() -> Iterator[None]:
+def _without_traces(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(stored, "_loaded", stored.NONE)
     traced.clear()
     yield
     traced.clear()
