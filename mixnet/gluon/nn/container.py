@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeTypeError, IndexingError
-from mixnet.gluon.block import Block, HybridBlock, ParameterDict
+from mixnet.gluon.block import Block, HybridBlock
 from mixnet.gluon.block.block import indented
 from mixnet.gluon.nn.function import Lambda
 
@@ -71,9 +71,6 @@ class Sequential(_Row, Block):
         params: parameters to share.
     """
 
-    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
-        super().__init__(prefix=prefix, params=params)
-
     def add(self, *blocks: object) -> None:
         """Append blocks, or functions of an array."""
         super().add(*map(_as_block, blocks))
@@ -107,9 +104,6 @@ class HybridSequential(_Row, HybridBlock):
         prefix: prefix of its parameters' names.
         params: parameters to share.
     """
-
-    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
-        super().__init__(prefix=prefix, params=params)
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """Call the blocks in sequence."""

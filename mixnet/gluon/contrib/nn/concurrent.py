@@ -62,9 +62,6 @@ class Identity(HybridBlock):
         params: parameters to share.
     """
 
-    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
-        super().__init__(prefix=prefix, params=params)
-
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The input, unchanged."""
         return x
