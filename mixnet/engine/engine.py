@@ -327,7 +327,7 @@ class Engine(ABC):
             # Otherwise several tasks failed for the same reason, or the program already knows.
             if error not in self._unreported and not is_reported(error):
                 # An error about several processes names their lines, and need not be about this task.
-                if not getattr(error, "names_lines", False):
+                if not (isinstance(error, MXNetError) and error.names_lines):
                     error.add_note(f"raised by {task.name or 'work without a name'}{at}")
                 self._unreported.append(error)
         return error

@@ -75,6 +75,9 @@ class BaseRNNCell:
         params: variables to share.
     """
 
+    _cells: Sequence[BaseRNNCell] = ()
+    """The cells that it consists of."""
+
     def __init__(self, prefix: str = "", params: RNNParams | None = None):
         self._own_params = params is None
         self._prefix = prefix
@@ -86,7 +89,7 @@ class BaseRNNCell:
         """Restart the count of steps, before another graph."""
         self._init_counter = -1
         self._counter = -1
-        for cell in getattr(self, "_cells", ()):
+        for cell in self._cells:
             cell.reset()
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:

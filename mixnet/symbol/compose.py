@@ -38,28 +38,12 @@ def compose(
         name: name of the node, automatic by default.
         attr: user attributes; values of any type become text.
     """
-    own = {
-        k: v
-        for k, declared in op.attributes.items()
-        if (v := attributes.get(k, _Null)) is not _Null
-        and (v is not None or declared.required or declared.optional)
-    }
-    for k, v in attributes.items():
-        if k in op.attributes or _is_user(k):
-            continue
-        if op.attributes or isinstance(v, Symbol):
-            raise op.no_argument(k)
-    users = {k: str(v) for k, v in attributes.items() if k not in op.attributes}
+    own, users = _divided(op, attributes)
     statics, scalars = op.bind(own)
     if name is not None and not isinstance(name, str):
         raise AttributeTypeError(f"{op.name}: name must be text, not {name!r:.80}.")
     name = current_names().get(name, called.lower())
-    for key in attr or {}:
-        if op.attributes and not _is_user(key):
-            raise AttributeTypeError(
-                f"{op.name}: attribute {key!r} of the user must be named as '__{key}__', so that it "
-                f"is not taken for one of the operator's."
-            )
+    _check_user_attributes(op, attr or {})
     stated = node_attributes({k: str(v) for k, v in (attr or {}).items()}, users)
     attrs = {**stated, **{k: to_text(v) for k, v in own.items() if k not in stated}}
     own_variables: list[Node] = []
@@ -210,6 +194,34 @@ def _set_initializer(op: Op, parameter: str, node: Node) -> None:
     if parameter in op.initializers and node.is_variable and "__init__" not in node.attrs:
         # Behind the others: dicts of attributes are printed in MXNet's order.
         node.attrs = {**node.attrs, "__init__": op.initializers[parameter]}
+
+
+def _divided(op: Op, attributes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Attributes of the operator that are set, and those of the user as text.
+
+    Raises:
+        AttributeTypeError: one is neither.
+    """
+    own = {
+        k: v
+        for k, declared in op.attributes.items()
+        if (v := attributes.get(k, _Null)) is not _Null
+        and (v is not None or declared.required or declared.optional)
+    }
+    users = {k: v for k, v in attributes.items() if k not in op.attributes}
+    for k, v in users.items():
+        if not _is_user(k) and (op.attributes or isinstance(v, Symbol)):
+            raise op.no_argument(k)
+    return own, {k: str(v) for k, v in users.items()}
+
+
+def _check_user_attributes(op: Op, attr: Mapping[str, object]) -> None:
+    for key in attr:
+        if op.attributes and not _is_user(key):
+            raise AttributeTypeError(
+                f"{op.name}: attribute {key!r} of the user must be named as '__{key}__', so that it "
+                f"is not taken for one of the operator's."
+            )
 
 
 def _is_user(key: str) -> bool:
