@@ -14,6 +14,7 @@ from mixnet.name import current as current_names
 from mixnet.ops.op import Op
 from mixnet.ops.registry import find
 from mixnet.ops.schema.attributes import to_text
+from mixnet.ops.schema.docstrings import with_arguments
 from mixnet.passes.lower_precision import WIDEST, Precision
 from mixnet.runtime.record.precision import current as precision
 from mixnet.symbol.symbol import Symbol
@@ -74,6 +75,15 @@ def compose(
     return kind([Entry(node, i) for i in range(op.num_visible(statics, len(entries)))])
 
 
+_OF_EVERY_CALL = {
+    "name": "of the node; automatic by default.",
+    "attr": "attributes of the user, text by name, such as ``{'__lr_mult__': '2'}``.",
+    "out": "accepted as in MXNet; only arrays can be written to.",
+    "kwargs": "attributes of the user by name, such as ``__lr_mult__``.",
+}
+"""What each function of the namespace takes besides the operator's own arguments."""
+
+
 def make_function(op: Op, name: str) -> Callable[..., Symbol]:
     """The function ``mx.sym.<name>`` of an operator."""
     order = tuple(op.attributes)
@@ -96,7 +106,7 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
     called = name
     function.__name__ = function.__qualname__ = name
     function.__module__ = "mixnet.symbol"
-    function.__doc__ = op.__doc__
+    function.__doc__ = with_arguments(op.__doc__ or "", _OF_EVERY_CALL)
     function.__signature__ = op.signature(symbols=True)  # type: ignore[attr-defined]
     return function
 

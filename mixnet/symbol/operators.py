@@ -11,6 +11,7 @@ from typing import Any
 
 from mixnet.base import AttributeTypeError, AttributeValueError, NotImplementedForSymbol
 from mixnet.ops.registry import OPERATORS, find
+from mixnet.ops.schema.docstrings import with_arguments
 from mixnet.symbol.compose import compose, make_function
 from mixnet.symbol.symbol import Symbol
 
@@ -198,6 +199,13 @@ def _unavailable(name: str, alias: str | None = None) -> Any:
     return method
 
 
+_OF_EVERY_METHOD = {
+    "args": "the other arrays and the attributes, in this order.",
+    "kwargs": "other arguments of the function of this name.",
+}
+"""What each method takes besides the attributes of its operator."""
+
+
 def _with_axes(called: str, name: str) -> Any:
     """A method that takes MXNet's free arguments, with a signature that says which there are."""
     function = make_function(find(called), name)
@@ -207,7 +215,7 @@ def _with_axes(called: str, name: str) -> Any:
 
     kind = inspect.Parameter
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = function.__doc__
+    method.__doc__ = with_arguments(find(called).__doc__ or "", _OF_EVERY_METHOD)
     method.__signature__ = inspect.Signature([  # type: ignore[attr-defined]
         kind("self", kind.POSITIONAL_OR_KEYWORD),
         kind("args", kind.VAR_POSITIONAL),
