@@ -56,7 +56,12 @@ class SGD(Momentum):
 
 @register
 class ccSGD(SGD):
-    """SGD under the name that old programs use."""
+    """SGD under the name that old programs use.
+
+    Args:
+        args: those of :class:`SGD`.
+        kwargs: the same by name.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)

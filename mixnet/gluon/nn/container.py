@@ -69,6 +69,7 @@ class Sequential(_Row, Block):
     Args:
         prefix: prefix of its parameters' names.
         params: parameters to share.
+        unknown: any other argument is an error.
     """
 
     def add(self, *blocks: object) -> None:
@@ -103,6 +104,7 @@ class HybridSequential(_Row, HybridBlock):
     Args:
         prefix: prefix of its parameters' names.
         params: parameters to share.
+        unknown: any other argument is an error.
     """
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:

@@ -60,6 +60,7 @@ class Identity(HybridBlock):
     Args:
         prefix: prefix of its parameters' names.
         params: parameters to share.
+        unknown: any other argument is an error.
     """
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
