@@ -16,7 +16,8 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.backward import with_gradients
 from mixnet.ops.operator import Operator, Statics
-from mixnet.ops.tracing.dataflow import Known, Program, trace
+from mixnet.ops.tracing.dataflow import Program, trace
+from mixnet.ops.tracing.traced import Known
 from mixnet.passes.differentiate import BackwardOp
 
 
