@@ -144,6 +144,12 @@ class Engine(ABC):
     ) -> None:
         """``push`` and wait for the work, which runs in this thread: no thread switch.
 
+        Args:
+            writes: variables that the work writes.
+            resource: the kind of worker that it belongs to.
+            priority: see :meth:`push`.
+            name: shown in timelines.
+
         Raises:
             BaseException: what the work raised, or the error of a variable that it reads.
         """
@@ -214,7 +220,11 @@ class Engine(ABC):
 
     @abstractmethod
     def settle(self, var: Var) -> None:
-        """Like ``wait_for_var``, but without raising the variable's error."""
+        """Like ``wait_for_var``, but without raising the variable's error.
+
+        Args:
+            var: the variable.
+        """
 
     @abstractmethod
     def wait_for_all(self) -> None:
@@ -232,6 +242,9 @@ class Engine(ABC):
         """Delete a variable once all its tasks have finished.
 
         Using it afterwards is an error.
+
+        Args:
+            var: the variable.
         """
 
         def forget() -> None:
