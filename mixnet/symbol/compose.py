@@ -44,7 +44,8 @@ def compose(
     if name is not None and not isinstance(name, str):
         raise AttributeTypeError(f"{op.name}: name must be text, not {name!r:.80}.")
     name = current_names().get(name, called.lower())
-    _check_user_attributes(op, attr or {})
+    if attr:
+        _check_user_attributes(op, attr)
     stated = node_attributes({k: str(v) for k, v in (attr or {}).items()}, users)
     attrs = {**stated, **{k: to_text(v) for k, v in own.items() if k not in stated}}
     own_variables: list[Node] = []
@@ -222,7 +223,8 @@ def _divided(op: Op, attributes: Mapping[str, Any]) -> tuple[dict[str, Any], dic
     for k, v in users.items():
         if not _is_user(k) and (op.attributes or isinstance(v, Symbol)):
             raise op.no_argument(k)
-    return own, {k: str(v) for k, v in users.items()}
+        users[k] = str(v)
+    return own, users
 
 
 def _check_user_attributes(op: Op, attr: Mapping[str, object]) -> None:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.array.indexing import embedding
 from mixnet.ops.derive import with_attributes_of
+from mixnet.ops.nn.activation import activation
 from mixnet.ops.nn.batch_norm import batch_norm
 from mixnet.ops.nn.convolution import convolution
 from mixnet.ops.nn.dense import fully_connected
@@ -219,13 +220,8 @@ def quantized_pooling(data, min_data, max_data, **attributes: Any):
 
 
 @op("_contrib_quantized_act", any_layout=True, dtypes=with_ranges(), **WITH_RANGE)
-def quantized_act(
-    data,
-    min_data,
-    max_data,
-    *,
-    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"],
-):
+@with_attributes_of(activation)
+def quantized_act(data, min_data, max_data, **attributes: Any):
     """``Activation`` of integers of 8 bits: negative ones become 0.
 
     Returns:
@@ -238,6 +234,7 @@ def quantized_act(
     Source: MXNet operator ``_contrib_quantized_act``.
     """
     check_whole("quantized_act", data=data)
+    act_type = attributes["act_type"]
     if act_type != "relu":
         raise OperatorValueError(
             f"contrib.quantized_act: act_type={act_type!r} must be 'relu'; dequantize first for "
