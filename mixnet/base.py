@@ -32,6 +32,8 @@ class MXNetError(RuntimeError):
 
     names_lines: ClassVar[bool] = False
     """Whether the text names the lines of the program that it is about."""
+    exit_code: ClassVar[int | None] = None
+    """Status with which a process of a job ends because of it; None for that of any other error."""
 
     def __init_subclass__(cls, mxnet_name: str = "", **kwargs: object):
         super().__init_subclass__(**kwargs)

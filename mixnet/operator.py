@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+if __name__ == "operator":  # Python looks for its own module in this folder
+    raise ImportError(
+        "Python runs in the folder mixnet/, whose files hide modules of the standard library (operator). "
+        "Start it in another folder, or as python -P."
+    )
+
 import ctypes
 import inspect
 import itertools

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+if __name__ == "random":  # Python looks for its own module in this folder
+    raise ImportError(
+        "Python runs in the folder mixnet/, whose files hide modules of the standard library (random). "
+        "Start it in another folder, or as python -P."
+    )
+
 import numbers
 
 from mixnet.base import AttributeValueError, ContextError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from mixnet.base import MXNetError
 from mixnet.private_jax.jobs import coordinator
@@ -23,13 +24,13 @@ STARTED_BY_WORKER = "MIXNET_STARTED_BY_WORKER"
 class JobError(MXNetError):
     """The processes of a job cannot connect to each other."""
 
-    exit_code = EXIT_NOT_JOINED
+    exit_code: ClassVar[int] = EXIT_NOT_JOINED
 
 
 class WorkerLostError(MXNetError):
     """Another process of the job exited or failed before its work was done."""
 
-    exit_code = EXIT_LOST
+    exit_code: ClassVar[int] = EXIT_LOST
 
 
 def local_rank(otherwise: int) -> int:

@@ -560,7 +560,7 @@ def _end(hook: _Hook, owner: int) -> None:
         error = error or world.member.lost
         if error is not None and error is world.member.lost:
             world.member.let_lost_end(_PATIENCE)
-    code = getattr(error, "exit_code", None)
+    code = error.exit_code if isinstance(error, MXNetError) else None
     if code is not None:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -67,6 +67,9 @@ def using(kind: str) -> Iterator[Engine]:
     """``with mx.engine.using("NaiveEngine"):`` use another engine inside the scope, in all threads.
 
     The previous engine finishes its tasks first.
+
+    Args:
+        kind: ``'NaiveEngine'``, ``'ThreadedEngine'`` or another value of ``MXNET_ENGINE_TYPE``.
     """
     engine = make(kind)
     before = current.kind, current.engine

@@ -144,6 +144,12 @@ class Engine(ABC):
     ) -> None:
         """``push`` and wait for the work, which runs in this thread: no thread switch.
 
+        Args:
+            writes: variables that the work writes.
+            resource: the kind of worker that it belongs to.
+            priority: see :meth:`push`.
+            name: shown in timelines.
+
         Raises:
             BaseException: what the work raised, or the error of a variable that it reads.
         """
@@ -214,7 +220,11 @@ class Engine(ABC):
 
     @abstractmethod
     def settle(self, var: Var) -> None:
-        """Like ``wait_for_var``, but without raising the variable's error."""
+        """Like ``wait_for_var``, but without raising the variable's error.
+
+        Args:
+            var: the variable.
+        """
 
     @abstractmethod
     def wait_for_all(self) -> None:
@@ -232,6 +242,9 @@ class Engine(ABC):
         """Delete a variable once all its tasks have finished.
 
         Using it afterwards is an error.
+
+        Args:
+            var: the variable.
         """
 
         def forget() -> None:
@@ -327,7 +340,7 @@ class Engine(ABC):
             # Otherwise several tasks failed for the same reason, or the program already knows.
             if error not in self._unreported and not is_reported(error):
                 # An error about several processes names their lines, and need not be about this task.
-                if not getattr(error, "names_lines", False):
+                if not (isinstance(error, MXNetError) and error.names_lines):
                     error.add_note(f"raised by {task.name or 'work without a name'}{at}")
                 self._unreported.append(error)
         return error

@@ -18,6 +18,9 @@ class Var:
 
     The engine's order is stored here: ``holders`` are the tasks that may use the variable now (many
     readers, or one writer), ``queue`` those that follow, in push order.
+
+    Args:
+        name: shown in timelines.
     """
 
     __slots__ = (

@@ -178,6 +178,22 @@ class _DetRandomArea(DetAugmenter):
 
     def _proposal(self, label: np.ndarray, height: int, width: int) -> Any:
         """Left, top, width and height of the area, and the label in it; None if there is none."""
+        if not self.enabled or height <= 0 or width <= 0:
+            return None
+        least, most = (share * height * width for share in self.area_range)
+        for _ in range(self.max_attempts):
+            ratio = random.uniform(*self.aspect_ratio_range)
+            if ratio <= 0:
+                continue
+            proposal = self._attempt(label, height, width, ratio, (least, most))
+            if proposal is not None:
+                return proposal
+        return None
+
+    def _attempt(
+        self, label: np.ndarray, height: int, width: int, ratio: float, areas: tuple[float, float]
+    ) -> Any:
+        """A proposal of a ratio of width to height, between two areas; None if it does not fit."""
         raise NotImplementedError
 
     def _placed(self, src: NDArray | np.ndarray, x: int, y: int, w: int, h: int) -> Any:
@@ -219,38 +235,34 @@ class DetRandomCropAug(_DetRandomArea):
     def _placed(self, src: NDArray | np.ndarray, x: int, y: int, w: int, h: int) -> Any:
         return fixed_crop(src, x, y, w, h, None)
 
-    def _proposal(self, label: np.ndarray, height: int, width: int) -> Any:
-        if not self.enabled or height <= 0 or width <= 0:
-            return None
-        least, most = (share * height * width for share in self.area_range)
-        for _ in range(self.max_attempts):
-            ratio = random.uniform(*self.aspect_ratio_range)
-            if ratio <= 0:
-                continue
-            h = round(sqrt(least / ratio))
-            top = round(sqrt(most / ratio))
-            if round(top * ratio) > width:
-                top = int((width + 0.4999999) / ratio)
-            top = min(top, height)
-            h = min(h, top)
-            if h < top:
-                h = random.randint(h, top)
+    def _attempt(
+        self, label: np.ndarray, height: int, width: int, ratio: float, areas: tuple[float, float]
+    ) -> Any:
+        least, most = areas
+        h = round(sqrt(least / ratio))
+        top = round(sqrt(most / ratio))
+        if round(top * ratio) > width:
+            top = int((width + 0.4999999) / ratio)
+        top = min(top, height)
+        h = min(h, top)
+        if h < top:
+            h = random.randint(h, top)
+        w = round(h * ratio)
+        # Rounding may have left the range of areas by a row.
+        if w * h < least:
+            h += 1
             w = round(h * ratio)
-            # Rounding may have left the range of areas by a row.
-            if w * h < least:
-                h += 1
-                w = round(h * ratio)
-            if w * h > most:
-                h -= 1
-                w = round(h * ratio)
-            if not (least <= w * h <= most and 0 <= w <= width and 0 <= h <= height):
-                continue
-            y = random.randint(0, max(0, height - h))
-            x = random.randint(0, max(0, width - w))
-            if self._covers(label, x, y, x + w, y + h, width, height):
-                changed = self._cropped(label, (x, y, w, h), height, width)
-                if changed is not None:
-                    return x, y, w, h, changed
+        if w * h > most:
+            h -= 1
+            w = round(h * ratio)
+        if not (least <= w * h <= most and 0 <= w <= width and 0 <= h <= height):
+            return None
+        y = random.randint(0, max(0, height - h))
+        x = random.randint(0, max(0, width - w))
+        if self._covers(label, x, y, x + w, y + h, width, height):
+            changed = self._cropped(label, (x, y, w, h), height, width)
+            if changed is not None:
+                return x, y, w, h, changed
         return None
 
     def _covers(
@@ -330,32 +342,27 @@ class DetRandomPadAug(_DetRandomArea):
         border = (y, h - y - height, x, w - x - width)
         return copyMakeBorder(src, *border, 0, values=self.pad_val)
 
-    def _proposal(self, label: np.ndarray, height: int, width: int) -> Any:
-        if not self.enabled or height <= 0 or width <= 0:
+    def _attempt(
+        self, label: np.ndarray, height: int, width: int, ratio: float, areas: tuple[float, float]
+    ) -> Any:
+        least, most = areas
+        h = round(sqrt(least / ratio))
+        top = round(sqrt(most / ratio))
+        if round(h * ratio) < width:
+            h = int((width + 0.499999) / ratio)
+        h = max(h, height)
+        h = min(h, top)
+        if h < top:
+            h = random.randint(h, top)
+        w = round(h * ratio)
+        if h - height < 2 or w - width < 2:  # a border of one pixel helps nobody
             return None
-        least, most = (share * height * width for share in self.area_range)
-        for _ in range(self.max_attempts):
-            ratio = random.uniform(*self.aspect_ratio_range)
-            if ratio <= 0:
-                continue
-            h = round(sqrt(least / ratio))
-            top = round(sqrt(most / ratio))
-            if round(h * ratio) < width:
-                h = int((width + 0.499999) / ratio)
-            h = max(h, height)
-            h = min(h, top)
-            if h < top:
-                h = random.randint(h, top)
-            w = round(h * ratio)
-            if h - height < 2 or w - width < 2:  # a border of one pixel helps nobody
-                continue
-            y = random.randint(0, max(0, h - height))
-            x = random.randint(0, max(0, w - width))
-            out = label.copy()
-            out[:, (1, 3)] = (out[:, (1, 3)] * width + x) / w
-            out[:, (2, 4)] = (out[:, (2, 4)] * height + y) / h
-            return x, y, w, h, out
-        return None
+        y = random.randint(0, max(0, h - height))
+        x = random.randint(0, max(0, w - width))
+        out = label.copy()
+        out[:, (1, 3)] = (out[:, (1, 3)] * width + x) / w
+        out[:, (2, 4)] = (out[:, (2, 4)] * height + y) / h
+        return x, y, w, h, out
 
 
 def CreateMultiRandCropAugmenter(

@@ -77,7 +77,7 @@ class FusedRNN(Initializer):
                 yield f"{name}{gate}_bias", (units,)
 
     def _init_weight(self, desc: str, arr: NDArray) -> None:
-        whole = getattr(desc, "global_init", None)
+        whole = desc.global_init if isinstance(desc, InitDesc) else None
         chosen = self._init or whole
         if chosen is None or chosen is self:  # an initializer of a network is its own global_init
             raise AttributeValueError(

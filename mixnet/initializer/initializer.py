@@ -218,6 +218,10 @@ _create = registry.get_create_func(Initializer, "initializer")
 def create(*args: object, **kwargs: object) -> Any:
     """An initializer from itself, its name and arguments, or the text of ``dumps()``.
 
+    Args:
+        args: an initializer, or its name and its arguments.
+        kwargs: its arguments by name.
+
     Raises:
         AssertionError: no initializer has that name.
     """

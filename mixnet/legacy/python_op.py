@@ -31,7 +31,12 @@ class PythonOp:
         return self.get_symbol(*args, **kwargs)
 
     def get_symbol(self, *args: object, **kwargs: object) -> Any:
-        """The operator applied to symbols."""
+        """The operator applied to symbols.
+
+        Args:
+            args: the symbols.
+            kwargs: symbols by name, and ``name``.
+        """
         raise NotDefinedError(f"{type(self).__name__} does not define get_symbol.")
 
     def forward(self, in_data: Sequence[NDArray], out_data: Sequence[NDArray]) -> None:
@@ -45,11 +50,21 @@ class PythonOp:
         out_data: Any,
         in_grad: Any,
     ) -> None:
-        """Write the gradients to ``in_grad``; ones by default."""
+        """Write the gradients to ``in_grad``; ones by default.
+
+        Args:
+            out_grad: gradients of the outputs.
+            in_data: the inputs.
+            out_data: the outputs.
+        """
         in_grad[0][:] = 1.0
 
     def infer_shape(self, in_shape: list[Any]) -> tuple[Any, Any]:
-        """Shapes of inputs and outputs; outputs are as the first input by default."""
+        """Shapes of inputs and outputs; outputs are as the first input by default.
+
+        Args:
+            in_shape: shapes of the inputs.
+        """
         return in_shape, [in_shape[0]]
 
     def list_arguments(self) -> list[str]:

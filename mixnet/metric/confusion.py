@@ -109,13 +109,13 @@ class PCC(EvalMetric):
         self._settle()
         return self._all
 
-    @property  # type: ignore[misc]
+    @property
     def sum_metric(self) -> float:
         """The correlation times the number of updates."""
         total: float = _correlation(self.lcm) * self._num
         return total
 
-    @property  # type: ignore[misc]
+    @property
     def global_sum_metric(self) -> float:
         """The correlation since the last ``reset`` times the number of updates."""
         total: float = _correlation(self.gcm) * self._global_num

@@ -40,6 +40,31 @@ Batch = NDArray | np.ndarray | Sequence[NDArray | np.ndarray]
 """Labels or predictions: an array, or one for each output of the network."""
 
 
+class _Double(np.float64):
+    """A float64 that stays one whatever is added to it, and prints as a number."""
+
+    def __repr__(self) -> str:
+        return float.__repr__(self)
+
+
+def _double(value: object) -> Any:
+    return _Double(value) if isinstance(value, float) else value
+
+
+def _settled(attribute: str, text: str, shown: Callable[[Any], Any] = lambda value: value) -> Any:
+    """A property that waits for what the devices have added to an attribute; ``shown`` converts it."""
+
+    def get(self: EvalMetric) -> Any:
+        self._settle()
+        return shown(getattr(self, attribute))
+
+    def put(self: EvalMetric, value: object) -> None:
+        self._settle()
+        setattr(self, attribute, value)
+
+    return property(get, put, doc=text)
+
+
 class EvalMetric:
     """Base of metrics: ``update`` with batches, then ``get``.
 
@@ -111,49 +136,18 @@ class EvalMetric:
         self._global_sum += total
         self._global_num += count
 
-    @property
-    def sum_metric(self) -> Any:
-        """Sum over what was added since the last ``reset`` or ``reset_local``."""
-        self._settle()
-        return _double(self._sum)
-
-    @sum_metric.setter
-    def sum_metric(self, value: object) -> None:
-        self._settle()
-        self._sum = value
-
-    @property
-    def num_inst(self) -> Any:
-        """Number of instances that were added since the last ``reset`` or ``reset_local``."""
-        self._settle()
-        return self._num
-
-    @num_inst.setter
-    def num_inst(self, value: object) -> None:
-        self._settle()
-        self._num = value
-
-    @property
-    def global_sum_metric(self) -> Any:
-        """Sum over what was added since the last ``reset``."""
-        self._settle()
-        return _double(self._global_sum)
-
-    @global_sum_metric.setter
-    def global_sum_metric(self, value: object) -> None:
-        self._settle()
-        self._global_sum = value
-
-    @property
-    def global_num_inst(self) -> Any:
-        """Number of instances that were added since the last ``reset``."""
-        self._settle()
-        return self._global_num
-
-    @global_num_inst.setter
-    def global_num_inst(self, value: object) -> None:
-        self._settle()
-        self._global_num = value
+    sum_metric = _settled(
+        "_sum", "Sum over what was added since the last ``reset`` or ``reset_local``.", _double
+    )
+    num_inst = _settled(
+        "_num", "Number of instances that were added since the last ``reset`` or ``reset_local``."
+    )
+    global_sum_metric = _settled(
+        "_global_sum", "Sum over what was added since the last ``reset``.", _double
+    )
+    global_num_inst = _settled(
+        "_global_num", "Number of instances that were added since the last ``reset``."
+    )
 
     # ---- what a user calls ---------------------------------------------------------------------
 
@@ -232,17 +226,6 @@ def _pairs(names: Any, values: Any) -> list[tuple[str, Any]]:
 
 def _chosen(arrays: Mapping[str, Any], names: Sequence[str] | None) -> list[Any]:
     return list(arrays.values()) if names is None else [arrays[name] for name in names]
-
-
-class _Double(np.float64):
-    """A float64 that stays one whatever is added to it, and prints as a number."""
-
-    def __repr__(self) -> str:
-        return float.__repr__(self)
-
-
-def _double(value: object) -> Any:
-    return _Double(value) if isinstance(value, float) else value
 
 
 def plain(value: object) -> Any:

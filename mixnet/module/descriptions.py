@@ -18,6 +18,13 @@ PARAMETER_ENDINGS = ("_weight", "_bias", "_gamma", "_beta")
 """How the names of parameters end; what ends otherwise is taken for an input."""
 
 
+def _report(message: str, throw: bool) -> None:
+    """Raise an error, or warn the caller of the method that checks its names."""
+    if throw:
+        raise AttributeValueError(message)
+    warnings.warn(message, stacklevel=5)
+
+
 def _check_input_names(symbol: Symbol, names: Sequence[str], typename: str, throw: bool) -> None:
     """Reject, or warn about, names that are not arguments of the symbol.
 
@@ -39,9 +46,7 @@ def _check_input_names(symbol: Symbol, names: Sequence[str], typename: str, thro
             f"'{name}' is not found in symbol.list_arguments(). Did you mean one of: "
             f"{', '.join(inputs)}?"
         )
-        if throw:
-            raise AttributeValueError(message)
-        warnings.warn(message, stacklevel=4)
+        _report(message, throw)
 
 
 def _check_names_match(
@@ -60,9 +65,7 @@ def _check_names_match(
         f"{', '.join(data_names) or 'none'}. Give the iterator {name}_name=..., or Module(..., "
         f"{name}_names=[...])."
     )
-    if throw:
-        raise AttributeValueError(message)
-    warnings.warn(message, stacklevel=4)
+    _report(message, throw)
 
 
 def described(descriptions: Any, called: str = "data_shapes") -> list[DataDesc]:

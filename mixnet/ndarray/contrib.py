@@ -19,6 +19,7 @@ from mixnet.ndarray.update import multi_lamb_update as multi_lamb_update
 from mixnet.ndarray.update import multi_mp_adamw_update as multi_mp_adamw_update
 from mixnet.ndarray.update import multi_mp_lamb_update as multi_mp_lamb_update
 from mixnet.ops.registry import find
+from mixnet.process.nesting import Nesting, flattened, nested
 from mixnet.process.subroutine import checked_function, checked_pair, checked_while_loop
 from mixnet.runtime.record.keys import drawing_in_loop
 from mixnet.runtime.trace.body import BodyTrace
@@ -37,30 +38,17 @@ BODY = "return (outputs, new states)"
 STEP = "return (step output, new loop variables)"
 
 
-def _flat(arrays: object, role: str) -> tuple[list[Any], Any]:
+def _flat(arrays: object, role: str) -> tuple[list[Any], Nesting]:
     """Arrays of nested lists, and how to nest others the same way; ``role`` they are, for an error."""
-    if isinstance(arrays, NDArray):
-        return [arrays], None
-    if not isinstance(arrays, (list, tuple)):
+
+    def leaf(value: object) -> tuple[list[Any], Nesting]:
+        if isinstance(value, NDArray):
+            return [value], None
         raise NotAnArrayError(
-            f"{role} must be an array or a list of arrays, not {arrays!r:.60}. mx.nd.array makes arrays."
+            f"{role} must be an array or a list of arrays, not {value!r:.60}. mx.nd.array makes arrays."
         )
-    leaves, shape = [], []
-    for each in arrays:
-        flat, nested = _flat(each, role)
-        leaves += flat
-        shape.append((len(flat), nested))
-    return leaves, shape
 
-
-def _nested(leaves: Sequence[Any], shape: Any) -> Any:
-    if shape is None:
-        return leaves[0]
-    parts, at = [], 0
-    for count, nested in shape:
-        parts.append(_nested(leaves[at : at + count], nested))
-        at += count
-    return parts
+    return flattened(arrays, leaf)
 
 
 def _record_loop(
@@ -97,18 +85,18 @@ def foreach(body: Callable[..., Any], data: ArrayLike, init_states: object) -> t
         )
     if is_tracing():
         return _traced_foreach(body, slices, data_shape, states, state_shape)
-    current = _nested(states, state_shape)
+    current = nested(states, state_shape)
     collected: list[list[Any]] = []
     out_shape = None
     with drawing_in_loop(slices[0].context):
         for i in range(length):
-            result = body(_nested([each[i] for each in slices], data_shape), current)
+            result = body(nested([each[i] for each in slices], data_shape), current)
             out, current = checked_pair("foreach", "body", result, BODY)
             leaves, out_shape = _flat(out, "foreach: an output of body")
             collected.append(leaves)
     stack = find("stack")
     stacked = [invoke(stack, list(each), {"axis": 0}) for each in zip(*collected, strict=True)]
-    return _nested(stacked, out_shape), current
+    return nested(stacked, out_shape), current
 
 
 def _traced_foreach(
@@ -119,8 +107,8 @@ def _traced_foreach(
         items = [trace.placeholder(_item_spec(each), f"item{i}") for i, each in enumerate(slices)]
         carried = [trace.placeholder(each._spec, f"state{i}") for i, each in enumerate(states)]
         returned = body(
-            _nested([cls._wrap(v) for v in items], data_shape),
-            _nested([cls._wrap(v) for v in carried], state_shape),
+            nested([cls._wrap(v) for v in items], data_shape),
+            nested([cls._wrap(v) for v in carried], state_shape),
         )
         out, new = checked_pair("foreach", "body", returned, BODY)
         outputs, out_shape = _flat(out, "foreach: an output of body")
@@ -139,7 +127,7 @@ def _traced_foreach(
     inputs = [each._read() for each in (*slices, *states)] + [value for _, value in outside]
     results = _record_loop("_foreach", inputs, cls, attributes)
     split = len(outputs)
-    return _nested(results[:split], out_shape), _nested(results[split:], after_shape)
+    return nested(results[:split], out_shape), nested(results[split:], after_shape)
 
 
 def _item_spec(each: NDArray) -> Spec:
@@ -194,8 +182,8 @@ def while_loop(
                 )
     stacked = [_padded(list(each), turns) for each in zip(*collected, strict=True)]
     if not collected and isinstance(loop_vars, tuple):
-        return _nested(stacked, out_shape), loop_vars  # as they were given
-    return _nested(stacked, out_shape), current[0] if single else current
+        return nested(stacked, out_shape), loop_vars  # as they were given
+    return nested(stacked, out_shape), current[0] if single else current
 
 
 def _is_true(result: object, role: str) -> bool:
@@ -215,7 +203,7 @@ def _padded(rows: list[Any], count: int) -> Any:
 
 
 def _traced_while(
-    cond: Any, func: Any, variables: list[Any], shape: int | Sequence[int], max_iterations: int
+    cond: Any, func: Any, variables: list[Any], shape: Nesting, max_iterations: int
 ) -> tuple[Any, Any]:
     cls, count = type(variables[0]), len(variables)
     single = shape is None
@@ -223,7 +211,7 @@ def _traced_while(
     def traced(function: Any) -> tuple[BodyTrace, Any, Any]:
         with BodyTrace() as trace:
             own = [trace.placeholder(v._spec, f"var{i}") for i, v in enumerate(variables)]
-            current_variables = _nested([cls._wrap(v) for v in own], shape)
+            current_variables = nested([cls._wrap(v) for v in own], shape)
             leaves, more = function(current_variables if not single else [current_variables])
             graph = trace.subgraph([each._read() for each in leaves])
         return trace, graph, more
@@ -252,7 +240,7 @@ def _traced_while(
     }
     inputs = [each._read() for each in variables] + test_read + step_read
     results = _record_loop("_while_loop", inputs, cls, attributes)
-    return _nested(results[:split], out_shape), _nested(results[split:], after_shape)
+    return nested(results[:split], out_shape), nested(results[split:], after_shape)
 
 
 def cond(pred: object, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:
@@ -299,7 +287,7 @@ def cond(pred: object, then_func: Callable[[], Any], else_func: Callable[[], Any
         "else_input_locs": tuple(range(first, first + len(no_read))),
     }
     inputs = [pred._read(), *yes_read, *no_read]
-    return _nested(_record_loop("_cond", inputs, type(pred), attributes), shape)
+    return nested(_record_loop("_cond", inputs, type(pred), attributes), shape)
 
 
 def isnan(data: NDArray) -> NDArray:

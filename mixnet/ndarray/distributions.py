@@ -16,9 +16,23 @@ from mixnet.dtype import dtype_name
 from mixnet.ops.random.sample import DISTRIBUTIONS
 from mixnet.ops.schema.arguments import checked
 from mixnet.ops.schema.attributes import PositiveScalar, Scalar
+from mixnet.ops.schema.docstrings import with_arguments
 
 if TYPE_CHECKING:
     from mixnet.dtype import DTypeLike
+
+_ARGUMENTS = {
+    "low": "the smallest number.",
+    "high": "above the largest number.",
+    "data": "probabilities, along the last axis.",
+    "shape": "shape of the result.",
+    "get_prob": "whether the logarithms of the probabilities are returned, too.",
+    "ctx": "device of the result; by default the current one, or that of arrays of parameters.",
+    "out": "an array for the result, which is returned.",
+    "dtype": "dtype of the result, int32 by default.",
+    "kwargs": "``name`` and ``attr`` of a symbol's node; arrays have none.",
+}
+"""Arguments that a function does not describe itself."""
 
 _Functions = dict[str, Callable[..., Any]]
 
@@ -79,7 +93,12 @@ def functions(face: Face) -> _Functions:
         return face.call("_sample_multinomial", (data,), attributes)
 
     def shuffle(data: Any, **kwargs: Any) -> Any:
-        """The array with its first axis in random order."""
+        """The array with its first axis in random order.
+
+        Args:
+            data: an array or a symbol.
+            kwargs: ``out`` for arrays; ``name`` and ``attr`` for symbols.
+        """
         check_kind("shuffle", data)
         return face.call("_shuffle", (data,), kwargs)
 
@@ -182,6 +201,7 @@ def _signed(
         return function(**{**defaults, **arguments})
 
     called.__name__ = called.__qualname__ = function.__name__
-    called.__doc__ = function.__doc__
+    about = {each: _ARGUMENTS[each] for each in (*names, "kwargs") if each in _ARGUMENTS}
+    called.__doc__ = with_arguments(function.__doc__ or "", about)
     called.__signature__ = signature  # type: ignore[attr-defined]
     return called

@@ -19,6 +19,7 @@ from mixnet.ndarray.ndarray import NDArray, on_host
 from mixnet.ops.op import Op
 from mixnet.ops.operator import Statics
 from mixnet.ops.parameters import kinds
+from mixnet.ops.schema.docstrings import with_arguments
 from mixnet.runtime.record.drawing import record_drawn
 from mixnet.runtime.record.measure import measured_size
 from mixnet.runtime.record.moving import move
@@ -237,6 +238,14 @@ def _other_face(op: Op, numpys: bool) -> OtherArrayError:
     )
 
 
+_OF_EVERY_CALL = {
+    "out": "an array for the result, which is returned; a list of arrays for several results.",
+    "name": "accepted as in MXNet; only symbols have names.",
+    "kwargs": "``ctx``, the device of the result of an operator without arrays.",
+}
+"""What each function of the namespace takes besides the operator's own arguments."""
+
+
 def make_function(
     op: Op, name: str, array_class: type[NDArray] | None = NDArray
 ) -> Callable[..., Any]:
@@ -297,7 +306,7 @@ def make_function(
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "mixnet.ndarray"
-    function.__doc__ = op.__doc__
+    function.__doc__ = with_arguments(op.__doc__ or "", _OF_EVERY_CALL)
     function.__signature__ = op.signature()  # type: ignore[attr-defined]
     return function
 

@@ -21,6 +21,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
 from mixnet.ops.operator import Statics
 from mixnet.ops.registry import OPERATORS, find
+from mixnet.ops.schema.docstrings import with_arguments
 from mixnet.runtime.value.call import make_call
 from mixnet.runtime.value.value import Spec
 
@@ -234,6 +235,13 @@ def _to_dlpack(self: NDArray) -> Any:
     return self.__dlpack__()
 
 
+_OF_EVERY_METHOD = {
+    "args": "the other arrays and the attributes, in this order.",
+    "kwargs": "other arguments of the function of this name.",
+}
+"""What each method takes besides the attributes of its operator."""
+
+
 def _with_axes(op: Op, name: str) -> Any:
     """A method that takes MXNet's free arguments, with a signature that says which there are."""
     function = make_function(op, name, None)
@@ -246,7 +254,7 @@ def _with_axes(op: Op, name: str) -> Any:
         kind(each.name, kind.KEYWORD_ONLY, default=each.default) for each in op.attributes.values()
     ]
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = op.__doc__
+    method.__doc__ = with_arguments(op.__doc__ or "", _OF_EVERY_METHOD)
     method.__signature__ = inspect.Signature([  # type: ignore[attr-defined]
         kind("self", kind.POSITIONAL_OR_KEYWORD),
         kind("args", kind.VAR_POSITIONAL),

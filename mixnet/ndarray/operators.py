@@ -293,8 +293,12 @@ true_divide = divide
 for _name, _operation in list(globals().items()):
     if isinstance(_operation, Binary):
         _operation.__name__ = _name  # type: ignore[attr-defined]
-        _operation.__doc__ = f"``{_name}`` of arrays, or of an array and a number."
+        _operation.__doc__ = (
+            f"``{_name}`` of arrays, or of an array and a number.\n\n"
+            f"Args:\n    lhs, rhs: arrays or numbers; shapes broadcast."
+        )
 power.__signature__ = _signature("base", "exp")
+power.__doc__ = (power.__doc__ or "").replace("lhs, rhs:", "base, exp:")
 
 _METHODS = {
     "add": add,

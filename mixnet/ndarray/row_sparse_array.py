@@ -159,6 +159,10 @@ class RowSparseNDArray(BaseSparseNDArray):
     def retain(self, *args: object, **kwargs: object) -> RowSparseNDArray:
         """The array with only the rows in the one argument, ``indices``.
 
+        Args:
+            args: the indices.
+            kwargs: ``indices``, instead of the argument by position.
+
         Raises:
             AttributeTypeError: there is not one argument.
             IndexingError: there is no such row.

@@ -364,6 +364,7 @@ def cast_storage(
         stype: the storage type.
         out: an array to write to, in place of a new one.
         name: has no effect on arrays.
+        kwargs: none; any is an error.
     """
     if not isinstance(data, NDArray):
         raise NotAnArrayError(

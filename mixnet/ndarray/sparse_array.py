@@ -244,6 +244,9 @@ class BaseSparseNDArray(NDArray):
     def tostype(self, stype: str) -> NDArray:
         """The array in a storage type: its own or ``'default'``.
 
+        Args:
+            stype: its own, or ``'default'``.
+
         Raises:
             ValueError: MXNet has no such conversion.
         """

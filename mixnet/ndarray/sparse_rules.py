@@ -24,6 +24,7 @@ from mixnet.ops.registry import find
 from mixnet.runtime.value.state import state
 
 Rule = Callable[[Op, Sequence[Any], dict[str, Any]], Any]
+# By the names of operators: a rule works on sparse arrays, which the layer of the operators does not know.
 RULES: dict[str, Rule] = {}
 
 _log = logging.getLogger("mixnet.sparse")

@@ -202,7 +202,11 @@ class ndarray(NDArray):
     # ---- methods ------------------------------------------------------------------------------
 
     def copy(self, order: str = "C") -> Self:
-        """A new array with the same content."""
+        """A new array with the same content.
+
+        Args:
+            order: of the elements in memory; only ``'C'`` is supported.
+        """
         _check_c_order("copy", order)
         return NDArray.copy(self)
 
@@ -233,7 +237,12 @@ class ndarray(NDArray):
         return self.as_in_context(ctx)
 
     def expand_dims(self, *args: Operand, **kwargs: object) -> Self:
-        """The array with a new axis of extent one at the one argument, ``axis``."""
+        """The array with a new axis of extent one.
+
+        Args:
+            args: the place of the axis.
+            kwargs: ``axis``, instead of the argument by position.
+        """
         (axis,) = args or kwargs.values()
         return self._function("expand_dims")(self, axis)
 
@@ -244,6 +253,10 @@ class ndarray(NDArray):
     def reshape(self, *args: Any, **kwargs: Any) -> Self:
         """The elements in another shape, as a new array; one -1 takes what remains.
 
+        Args:
+            args: the extents, or one tuple of them.
+            kwargs: ``newshape`` instead; ``order``, of which only ``'C'`` is supported.
+
         Raises:
             ShapeError: the number of elements differs.
         """
@@ -253,6 +266,10 @@ class ndarray(NDArray):
 
     def reshape_view(self, *args: Operand, **kwargs: object) -> Self:
         """The same storage in another shape; one -1 takes what remains.
+
+        Args:
+            args: the extents, or one tuple of them.
+            kwargs: ``newshape``, instead of arguments by position.
 
         Raises:
             ShapeError: the number of elements differs.
@@ -272,7 +289,11 @@ class ndarray(NDArray):
         return self.transpose()
 
     def flatten(self, order: str = "C") -> Self:
-        """All elements in one axis, as a copy."""
+        """All elements in one axis, as a copy.
+
+        Args:
+            order: of the elements; only ``'C'`` is supported.
+        """
         _check_c_order("flatten", order)
         return self.reshape(-1)
 

@@ -133,6 +133,11 @@ def take(
     return call("take", a, places, out=out, axis=axis, mode=mode)
 
 
+def _check_order(name: str, order: str | None) -> None:
+    if order is not None:
+        raise NotDefinedError(f"{name}: order is for structured arrays, which are not supported.")
+
+
 def sort(
     a: Operand,
     axis: int | Sequence[int] | None = -1,
@@ -147,8 +152,7 @@ def sort(
         kind: ignored: every sort is stable.
         order: only None is supported.
     """
-    if order is not None:
-        raise NotDefinedError("sort: order is for structured arrays, which are not supported.")
+    _check_order("sort", order)
     return call("sort", a, axis=axis)
 
 
@@ -166,8 +170,7 @@ def argsort(
         kind: ignored: every sort is stable.
         order: only None is supported.
     """
-    if order is not None:
-        raise NotDefinedError("argsort: order is for structured arrays, which are not supported.")
+    _check_order("argsort", order)
     return call("argsort", a, axis=axis, is_ascend=True, dtype="int64")
 
 

@@ -185,7 +185,7 @@ class Op(Computed):
         labels: Sequence[str] = (),
         initializers: Mapping[str, str] | None = None,
     ):
-        super().__init__(name, function, num_args, check)
+        super().__init__(name, function, num_args, check, () if callable(states) else states)
         self.aliases = tuple(aliases)
         self._states = states if callable(states) else None
         self._moves = moves

@@ -7,7 +7,7 @@ import inspect
 import itertools
 import re
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from mixnet.base import AttributeTypeError, OperatorTypeError, OperatorValueError, did_you_mean
@@ -19,8 +19,8 @@ from mixnet.ops.schema.attributes import (
     Dynamic,
     attribute,
     missing,
-    with_attributes,
 )
+from mixnet.ops.schema.docstrings import about_arrays, with_arguments, with_attributes
 
 # Keyword-only parameters that the runtime fills in; they are no attributes. A ``key`` that is
 # annotated as a string or a number is an attribute.
@@ -68,6 +68,7 @@ class Parametrized(Operator):
         function: what computes it; see :class:`mixnet.ops.op.Op`.
         num_args: attribute that counts variadic inputs, if there is one.
         check: function of the attributes that raises for values that do not go together.
+        states: arrays that the operator writes.
     """
 
     function: Callable[..., Any]
@@ -78,6 +79,7 @@ class Parametrized(Operator):
         function: Callable[..., Any],
         num_args: str | None,
         check: Callable[..., None] | None,
+        states: Collection[str] = (),
     ):
         super().__init__()
         self.name = name
@@ -87,7 +89,9 @@ class Parametrized(Operator):
         self._check = check
         self._bound: dict[Any, Statics] = {}
         self._read_signature()
-        self.__doc__ = with_attributes(inspect.getdoc(function) or "", self.attributes.values())
+        text = with_attributes(inspect.getdoc(function) or "", self.attributes.values())
+        arrays = about_arrays(self.arrays, self.variadic, states)
+        self.__doc__ = with_arguments(text, arrays)
 
     def _read_signature(self) -> None:
         hints = typing.get_type_hints(self.function, include_extras=True)

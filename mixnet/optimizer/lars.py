@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 
 from mixnet.ndarray.invoke import invoke
-from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.optimizer_update import as_kind
 from mixnet.optimizer.at_rate import step_at
 from mixnet.optimizer.base import aggregation, each_of, register
-from mixnet.optimizer.mixed_rules import MixedRules
+from mixnet.optimizer.mixed_rules import Momentum
 from mixnet.optimizer.rule import rule
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def lars_rate(
 
 
 @register
-class LARS(MixedRules):
+class LARS(Momentum):
     """Layer-wise adaptive rates: each layer moves in proportion to the norm of its weight.
 
         rate     ← lr · eta · |weight| / (|gradient| + wd · |weight| + eps)
@@ -98,16 +97,6 @@ class LARS(MixedRules):
         if self.last_lr is None:
             self.last_lr = self.cur_lr
         return [self.cur_lr * mult for mult in self._mults(indices, "lr_mult", self.lr_mult)]
-
-    def create_state(self, index: Index, weight: NDArray) -> Any:
-        """The velocity; None without momentum."""
-        if self.momentum == 0.0:
-            return None
-        return self._zeros(weight, stype=weight.stype if self.lazy_update else "default")
-
-    def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
-        """The velocity; of a half-precision weight the pair of it and the float32 copy."""
-        return self._state_and_copy(index, weight, "SGD ")
 
     def set_wd_mult(self, args_wd_mult: Mapping[Index, float]) -> None:
         """Factors of the weight decay; by default only names that end in ``_weight`` decay."""

@@ -9,6 +9,7 @@ from mixnet.ndarray.steps import run_steps
 from mixnet.optimizer.base import Arrays, Index, Optimizer, only_steps
 
 if TYPE_CHECKING:
+    from mixnet.ndarray.ndarray import NDArray
     from mixnet.ndarray.steps import Step
 
 
@@ -33,3 +34,20 @@ class MixedRules(Optimizer):
         self, index: Index, weight: Any, grad: Any, state: Any, mixed: bool = False
     ) -> list[Step]:
         raise NotDefinedError(f"{type(self).__name__} does not define _steps().")
+
+
+class Momentum(MixedRules):
+    """Base of optimizers whose state is a velocity, of the storage type of the weight if updates are lazy."""
+
+    momentum: float
+    lazy_update: bool
+
+    def create_state(self, index: Index, weight: NDArray) -> Any:
+        """The velocity; None without momentum."""
+        if self.momentum == 0.0:
+            return None
+        return self._zeros(weight, stype=weight.stype if self.lazy_update else "default")
+
+    def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
+        """The velocity; of a half-precision weight the pair of it and the float32 copy."""
+        return self._state_and_copy(index, weight, "SGD ")

@@ -19,7 +19,7 @@ def rule(*states: str, draws_as_mxnet: bool = False) -> Callable[[Callable[..., 
 
     Args:
         states: names of the parameters that are states.
-        draws_as_mxnet: see :class:`mixnet.ops.registry.Op`.
+        draws_as_mxnet: see :class:`mixnet.ops.op.Op`.
     """
 
     def declare(function: Callable[..., Any]) -> Op:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.steps import Step
 from mixnet.ops.registry import find
 from mixnet.optimizer.base import aggregation, each_of, register
-from mixnet.optimizer.mixed_rules import MixedRules
+from mixnet.optimizer.mixed_rules import Momentum
 
 if TYPE_CHECKING:
     from mixnet.optimizer.base import Index
 
 
 @register
-class SGD(MixedRules):
+class SGD(Momentum):
     """Stochastic gradient descent with momentum.
 
         velocity ← momentum · velocity − lr · (gradient + wd · weight)
@@ -32,16 +31,6 @@ class SGD(MixedRules):
         self.momentum = momentum
         self.lazy_update = lazy_update
         self.aggregate_num = aggregation(4)
-
-    def create_state(self, index: Index, weight: NDArray) -> Any:
-        """The velocity; None without momentum."""
-        if self.momentum == 0.0:
-            return None
-        return self._zeros(weight, stype=weight.stype if self.lazy_update else "default")
-
-    def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
-        """The velocity; of a half-precision weight the pair of it and the float32 copy."""
-        return self._state_and_copy(index, weight, "SGD ")
 
     def _steps(
         self, index: Index, weight: Any, grad: Any, state: Any, mixed: bool = False
@@ -67,7 +56,12 @@ class SGD(MixedRules):
 
 @register
 class ccSGD(SGD):
-    """SGD under the name that old programs use."""
+    """SGD under the name that old programs use.
+
+    Args:
+        args: those of :class:`SGD`.
+        kwargs: the same by name.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)

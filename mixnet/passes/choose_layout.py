@@ -40,6 +40,8 @@ from mixnet.ops.tracing.any_layout import takes_any_layout
 from mixnet.passes.differentiate import BackwardOp
 from mixnet.passes.facts import Facts, Known
 
+# The pass has a rule of its own for each of these, and for pooling; all other operators declare what
+# they support (``layout_axis``, ``any_layout``), or it is derived.
 FUSED = "_sg_mkldnn_conv"
 _CONVOLUTIONS = ("Convolution", "Deconvolution", FUSED)
 _TO_LAST, _TO_FIRST = (0, 2, 3, 1), (0, 3, 1, 2)

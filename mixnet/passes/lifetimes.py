@@ -12,7 +12,8 @@ import numpy as np
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.op import Op
-from mixnet.ops.tracing.dataflow import Known, program
+from mixnet.ops.tracing.dataflow import program
+from mixnet.ops.tracing.traced import Known
 
 EXTERNAL = frozenset({"argument", "state", "gradient", "view"})
 """Kinds of arrays whose memory belongs to the caller of the graph; a plan places the others."""

@@ -89,6 +89,10 @@ class Precision:
         return dtype != target and dtype in (self.dtype, SINGLE)
 
 
+# The operators that this pass itself inserts.
+_CASTS = ("amp_cast", "amp_multicast")
+
+
 def lower_precision(graph: Graph, precision: Precision, excluded: Collection[str] = ()) -> Graph:
     """The graph with ``amp_cast`` and ``amp_multicast`` where operators require another dtype.
 
@@ -195,14 +199,14 @@ def remove_casts(graph: Graph) -> Graph:
 
     Those whose results are outputs of the graph stay.
     """
-    if not any(node.op is not None and node.op.name.startswith("amp_") for node in graph.nodes):
+    if not any(node.op is not None and node.op.name in _CASTS for node in graph.nodes):
         return graph
 
     last = {entry.node for entry in graph.heads}
     copies: dict[Node, Node] = {}
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
-        if node.op.name not in ("amp_cast", "amp_multicast"):
+        if node.op.name not in _CASTS:
             return node.replaced(inputs)
         if node in last:
             copies[node] = node.replaced(inputs)

@@ -16,7 +16,8 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.backward import with_gradients
 from mixnet.ops.operator import Operator, Statics
-from mixnet.ops.tracing.dataflow import Known, Program, trace
+from mixnet.ops.tracing.dataflow import Program, trace
+from mixnet.ops.tracing.traced import Known
 from mixnet.passes.differentiate import BackwardOp
 
 
@@ -109,60 +110,72 @@ def narrow_gradients(graph: Graph, specs: Mapping[Entry, Known]) -> Graph:
         graph: with forward and gradient nodes.
         specs: shape and dtype of every entry that a gradient node reads, outputs of the forward nodes too.
     """
-    forward = {
-        _Expression(node.op, node.statics, node.scalars, node.inputs): node
-        for node in graph.nodes
-        if not node.is_variable
-    }
-    narrowed: dict[Node, Node] = {}
+    return graph.rebuild(_Rewrite(graph, specs))
 
-    def nbytes(entry: Entry) -> int:
-        if entry.node.is_variable:  # variables are alive in any case
-            return 0
-        shape, dtype = specs[entry]
-        return math.prod(shape) * dtype.itemsize
 
-    def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
-        if not isinstance(node.op, BackwardOp):
-            narrowed[node] = node.replaced(inputs)
-            return narrowed[node]
-        headed = node.statics[1]
-        own = node.inputs[len(headed) :]
-        computed = forward.get(_Expression(node.op.forward, node.statics[0], node.scalars, own))
-        if computed not in narrowed:  # it would be computed after the gradient, or not at all
+class _Rewrite:
+    """Rewrites each gradient node of a graph, and copies the others."""
+
+    def __init__(self, graph: Graph, specs: Mapping[Entry, Known]):
+        self.specs = specs
+        self.forward = {
+            _Expression(node.op, node.statics, node.scalars, node.inputs): node
+            for node in graph.nodes
+            if not node.is_variable
+        }
+        self.narrowed: dict[Node, Node] = {}
+
+    def __call__(self, node: Node, inputs: tuple[Entry, ...]) -> Node:
+        narrowed = (
+            self._gradient(node, inputs)
+            if isinstance(node.op, BackwardOp)
+            else node.replaced(inputs)
+        )
+        self.narrowed[node] = narrowed
+        return narrowed
+
+    def _gradient(self, node: Node, inputs: tuple[Entry, ...]) -> Node:
+        assert isinstance(node.op, BackwardOp)
+        headed = len(node.statics[1])
+        expression = _Expression(
+            node.op.forward, node.statics[0], node.scalars, node.inputs[headed:]
+        )
+        computed = self.forward.get(expression)
+        if computed not in self.narrowed:  # it would be computed after the gradient, or not at all
             computed = None
-        key = (node.op, node.statics, tuple(specs[e] for e in node.inputs), len(node.scalars))
+        key = (node.op, node.statics, tuple(self.specs[e] for e in node.inputs), len(node.scalars))
         gradient = _gradients.get(key)
         if gradient is None:
-            gradient = _gradients[key] = _Gradient(node.op.forward, node.statics, *key[2:])
+            forward = node.op.forward
+            gradient = _gradients[key] = _Gradient(forward, node.statics, *key[2:])
 
         def entry_of(source: Source) -> Entry:
             if source.kind == "output":
                 assert computed is not None
                 return Entry(computed, source.number)
-            return node.inputs[source.number + (len(headed) if source.kind == "input" else 0)]
+            return node.inputs[source.number + (headed if source.kind == "input" else 0)]
+
+        def cost(sources: Sequence[Source]) -> int:
+            return sum(self._nbytes(entry) for entry in {entry_of(each) for each in sources})
 
         op, sources = gradient.by_inputs
-        if computed is not None:
-            other, by_outputs = gradient.by_outputs
-            costs = [
-                sum(nbytes(entry) for entry in {entry_of(each) for each in way})
-                for way in (sources, by_outputs)
-            ]
-            if costs[1] <= costs[0]:
-                op, sources = other, by_outputs
+        if computed is not None and cost(gradient.by_outputs[1]) <= cost(sources):
+            op, sources = gradient.by_outputs
         places = dict(zip(node.inputs, inputs, strict=True))
         read = []
         for source in sources:
             entry = entry_of(source)
             if source.kind == "output":
-                read.append(Entry(narrowed[entry.node], entry.index))
+                read.append(Entry(self.narrowed[entry.node], entry.index))
             else:
                 read.append(places[entry])
-        narrowed[node] = Node(op, (), node.scalars, tuple(read), node.name, node.attrs)
-        return narrowed[node]
+        return Node(op, (), node.scalars, tuple(read), node.name, node.attrs)
 
-    return graph.rebuild(change)
+    def _nbytes(self, entry: Entry) -> int:
+        if entry.node.is_variable:  # variables are alive in any case
+            return 0
+        shape, dtype = self.specs[entry]
+        return math.prod(shape) * dtype.itemsize
 
 
 class _Expression(NamedTuple):

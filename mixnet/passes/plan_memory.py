@@ -8,7 +8,7 @@ from typing import Any
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry
-from mixnet.ops.tracing.dataflow import Known
+from mixnet.ops.tracing.traced import Known
 from mixnet.passes.differentiate import BackwardOp
 from mixnet.passes.facts import Facts
 from mixnet.passes.lifetimes import EXTERNAL, Array, Schedule, lifetimes

@@ -10,6 +10,7 @@ from mixnet.graph.node import Entry, Node
 from mixnet.graph.symbol_json import make_node
 
 ROWS = "_contrib_dequantize_rows"
+# Their weights are tables of rows; the pass rewrites each of the two in its own way.
 DENSE, EMBEDDING = "FullyConnected", "Embedding"
 _WEIGHT = 1  # its place among the inputs of both
 

@@ -75,6 +75,9 @@ class BaseRNNCell:
         params: variables to share.
     """
 
+    _cells: Sequence[BaseRNNCell] = ()
+    """The cells that it consists of."""
+
     def __init__(self, prefix: str = "", params: RNNParams | None = None):
         self._own_params = params is None
         self._prefix = prefix
@@ -86,7 +89,7 @@ class BaseRNNCell:
         """Restart the count of steps, before another graph."""
         self._init_counter = -1
         self._counter = -1
-        for cell in getattr(self, "_cells", ()):
+        for cell in self._cells:
             cell.reset()
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
@@ -321,15 +324,7 @@ class LSTMCell(_GatedCell):
         self._counter += 1
         name = f"{self._prefix}t{self._counter}_"
         i2h, h2h = self._maps(inputs, states[0], name)
-        parts = sym.SliceChannel(i2h + h2h, num_outputs=4, name=name + "slice")
-        enter, forget, new, leave = [
-            sym.Activation(part, act_type="tanh" if gate == "c" else "sigmoid", name=name + gate)
-            for part, gate in zip(parts, "ifco", strict=True)
-        ]
-        cell = sym.elemwise_add(forget * states[1], enter * new, name=name + "state")
-        shown = sym.Activation(cell, act_type="tanh")
-        output = sym.elemwise_mul(leave, shown, name=name + "out")
-        return output, [output, cell]
+        return lstm_step(i2h + h2h, states[1], name, "tanh", self._get_activation)
 
 
 class GRUCell(_GatedCell):
@@ -355,6 +350,30 @@ class GRUCell(_GatedCell):
         i2h, h2h = self._maps(inputs, states[0], name + "_")
         output = gru_step(i2h, h2h, states[0], name, "tanh", self._get_activation)
         return output, [output]
+
+
+def lstm_step(
+    maps: Symbol, before: Any, name: str, activation: Any, activate: Any, **slicing: int
+) -> tuple[Symbol, list[Symbol]]:
+    """The gates of an LSTM: output and new states from the sum of both maps and the cell state before.
+
+    Args:
+        maps: of the inputs and of the state, the four gates joined.
+        before: the cell state.
+        name: prefix of the names of the nodes.
+        activation: of the new values and of the cell state.
+        activate: applies an activation.
+        slicing: ``axis`` of the gates, where it is not the default.
+    """
+    parts = sym.SliceChannel(maps, num_outputs=4, name=name + "slice", **slicing)
+    enter, forget, leave = [
+        sym.Activation(parts[index], act_type="sigmoid", name=name + gate)
+        for index, gate in ((0, "i"), (1, "f"), (3, "o"))
+    ]
+    new = activate(parts[2], activation, name=name + "c")
+    cell = sym.elemwise_add(forget * before, enter * new, name=name + "state")
+    output = sym.elemwise_mul(leave, activate(cell, activation), name=name + "out")
+    return output, [output, cell]
 
 
 def gru_step(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mixnet import symbol as sym
 from mixnet.base import CheckError, NotDefinedError
-from mixnet.rnn.cell import BaseRNNCell, RNNParams, gru_step
+from mixnet.rnn.cell import BaseRNNCell, RNNParams, gru_step, lstm_step
 from mixnet.util import with_defaults
 
 if TYPE_CHECKING:
@@ -175,18 +175,10 @@ class ConvLSTMCell(BaseConvRNNCell):
         self._counter += 1
         name = f"{self._prefix}t{self._counter}_"
         i2h, h2h = self._maps(inputs, states[0], name)
-        parts = sym.SliceChannel(
-            i2h + h2h, num_outputs=4, axis=self._layout.find("C"), name=name + "slice"
+        axis = self._layout.find("C")
+        return lstm_step(
+            i2h + h2h, states[1], name, self._activation, self._get_activation, axis=axis
         )
-        enter, forget, leave = [
-            sym.Activation(parts[index], act_type="sigmoid", name=name + gate)
-            for index, gate in ((0, "i"), (1, "f"), (3, "o"))
-        ]
-        new = self._get_activation(parts[2], self._activation, name=name + "c")
-        cell = sym.elemwise_add(forget * states[1], enter * new, name=name + "state")
-        shown = self._get_activation(cell, self._activation)
-        output = sym.elemwise_mul(leave, shown, name=name + "out")
-        return output, [output, cell]
 
 
 class ConvGRUCell(BaseConvRNNCell):

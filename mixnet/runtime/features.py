@@ -137,6 +137,9 @@ class Features(OrderedDict[str, Feature]):
     def is_enabled(self, feature_name: object) -> bool:
         """Whether a feature is enabled; case-insensitive.
 
+        Args:
+            feature_name: one of those that ``feature_list()`` lists.
+
         Raises:
             AttributeTypeError: the name is not a string.
             MXNetError: there is no feature of that name.

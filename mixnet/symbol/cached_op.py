@@ -7,6 +7,7 @@ from typing import Any
 
 from mixnet.base import AttributeTypeError
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.numpy.call import is_array
 from mixnet.passes.facts import Facts
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph, move_states
 from mixnet.runtime.value.state import state
@@ -28,7 +29,7 @@ class CachedOp:
 
     def __init__(self, sym: Symbol, flags: Any = ()):
         self.handle = sym
-        self.is_np_sym = hasattr(sym, "_operate")
+        self.is_np_sym = is_array(sym)
         self.flags = tuple(flags)
         self._ops: dict[Any, tuple[GraphOp, list[int]]] = {}
         self._names = sym.list_inputs()

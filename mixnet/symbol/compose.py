@@ -14,6 +14,7 @@ from mixnet.name import current as current_names
 from mixnet.ops.op import Op
 from mixnet.ops.registry import find
 from mixnet.ops.schema.attributes import to_text
+from mixnet.ops.schema.docstrings import with_arguments
 from mixnet.passes.lower_precision import WIDEST, Precision
 from mixnet.runtime.record.precision import current as precision
 from mixnet.symbol.symbol import Symbol
@@ -38,28 +39,13 @@ def compose(
         name: name of the node, automatic by default.
         attr: user attributes; values of any type become text.
     """
-    own = {
-        k: v
-        for k, declared in op.attributes.items()
-        if (v := attributes.get(k, _Null)) is not _Null
-        and (v is not None or declared.required or declared.optional)
-    }
-    for k, v in attributes.items():
-        if k in op.attributes or _is_user(k):
-            continue
-        if op.attributes or isinstance(v, Symbol):
-            raise op.no_argument(k)
-    users = {k: str(v) for k, v in attributes.items() if k not in op.attributes}
+    own, users = _divided(op, attributes)
     statics, scalars = op.bind(own)
     if name is not None and not isinstance(name, str):
         raise AttributeTypeError(f"{op.name}: name must be text, not {name!r:.80}.")
     name = current_names().get(name, called.lower())
-    for key in attr or {}:
-        if op.attributes and not _is_user(key):
-            raise AttributeTypeError(
-                f"{op.name}: attribute {key!r} of the user must be named as '__{key}__', so that it "
-                f"is not taken for one of the operator's."
-            )
+    if attr:
+        _check_user_attributes(op, attr)
     stated = node_attributes({k: str(v) for k, v in (attr or {}).items()}, users)
     attrs = {**stated, **{k: to_text(v) for k, v in own.items() if k not in stated}}
     own_variables: list[Node] = []
@@ -90,6 +76,15 @@ def compose(
     return kind([Entry(node, i) for i in range(op.num_visible(statics, len(entries)))])
 
 
+_OF_EVERY_CALL = {
+    "name": "of the node; automatic by default.",
+    "attr": "attributes of the user, text by name, such as ``{'__lr_mult__': '2'}``.",
+    "out": "accepted as in MXNet; only arrays can be written to.",
+    "kwargs": "attributes of the user by name, such as ``__lr_mult__``.",
+}
+"""What each function of the namespace takes besides the operator's own arguments."""
+
+
 def make_function(op: Op, name: str) -> Callable[..., Symbol]:
     """The function ``mx.sym.<name>`` of an operator."""
     order = tuple(op.attributes)
@@ -112,7 +107,7 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
     called = name
     function.__name__ = function.__qualname__ = name
     function.__module__ = "mixnet.symbol"
-    function.__doc__ = op.__doc__
+    function.__doc__ = with_arguments(op.__doc__ or "", _OF_EVERY_CALL)
     function.__signature__ = op.signature(symbols=True)  # type: ignore[attr-defined]
     return function
 
@@ -210,6 +205,35 @@ def _set_initializer(op: Op, parameter: str, node: Node) -> None:
     if parameter in op.initializers and node.is_variable and "__init__" not in node.attrs:
         # Behind the others: dicts of attributes are printed in MXNet's order.
         node.attrs = {**node.attrs, "__init__": op.initializers[parameter]}
+
+
+def _divided(op: Op, attributes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Attributes of the operator that are set, and those of the user as text.
+
+    Raises:
+        AttributeTypeError: one is neither.
+    """
+    own = {
+        k: v
+        for k, declared in op.attributes.items()
+        if (v := attributes.get(k, _Null)) is not _Null
+        and (v is not None or declared.required or declared.optional)
+    }
+    users = {k: v for k, v in attributes.items() if k not in op.attributes}
+    for k, v in users.items():
+        if not _is_user(k) and (op.attributes or isinstance(v, Symbol)):
+            raise op.no_argument(k)
+        users[k] = str(v)
+    return own, users
+
+
+def _check_user_attributes(op: Op, attr: Mapping[str, object]) -> None:
+    for key in attr:
+        if op.attributes and not _is_user(key):
+            raise AttributeTypeError(
+                f"{op.name}: attribute {key!r} of the user must be named as '__{key}__', so that it "
+                f"is not taken for one of the operator's."
+            )
 
 
 def _is_user(key: str) -> bool:

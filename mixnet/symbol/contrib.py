@@ -15,6 +15,7 @@ from mixnet.graph.subgraph import SubGraph
 from mixnet.name import current as current_names
 from mixnet.ops.registry import find
 from mixnet.ops.schema.attributes import to_text
+from mixnet.process.nesting import Nesting, flattened, nested
 from mixnet.process.subroutine import checked_function, checked_pair, checked_while_loop
 from mixnet.symbol.namespace import below
 from mixnet.symbol.operators import apply
@@ -31,34 +32,20 @@ BODY = "return (outputs, new states)"
 STEP = "return (step output, new loop variables)"
 
 
-def _flat(symbols: object, role: str) -> tuple[list[Symbol], Any]:
+def _flat(symbols: object, role: str) -> tuple[list[Symbol], Nesting]:
     """Single outputs of nested lists, and how to nest others the same way; ``role`` they are,
     for an error.
     """
-    if isinstance(symbols, Symbol):
-        return list(symbols), None if len(symbols) == 1 else [(1, None)] * len(symbols)
-    if not isinstance(symbols, (list, tuple)):
+
+    def leaves(value: object) -> tuple[list[Symbol], Nesting]:
+        if isinstance(value, Symbol):
+            return list(value), None if len(value) == 1 else [(1, None)] * len(value)
         raise AttributeKindError(
-            f"{role} is a symbol or a list of symbols, not a {type(symbols).__name__}. mx.sym.var makes "
+            f"{role} is a symbol or a list of symbols, not a {type(value).__name__}. mx.sym.var makes "
             f"variables."
         )
-    leaves: list[Symbol] = []
-    shape = []
-    for each in symbols:
-        flat, nested = _flat(each, role)
-        leaves += flat
-        shape.append((len(flat), nested))
-    return leaves, shape
 
-
-def _nested(leaves: Sequence[Any], shape: Any) -> Any:
-    if shape is None:
-        return leaves[0]
-    parts, at = [], 0
-    for count, nested in shape:
-        parts.append(_nested(leaves[at : at + count], nested))
-        at += count
-    return parts
+    return flattened(symbols, leaves)
 
 
 Variables = Callable[[Sequence[Symbol]], list[Symbol]]
@@ -165,7 +152,7 @@ def foreach(
         own = variables([*slices, *states])
         names.extend(str(each.name) for each in own)
         returned = body(
-            _nested(own[: len(slices)], data_shape), _nested(own[len(slices) :], state_shape)
+            nested(own[: len(slices)], data_shape), nested(own[len(slices) :], state_shape)
         )
         out, new = checked_pair("foreach", "body", returned, BODY)
         outputs, out_shape = _flat(out, "foreach: an output of body")
@@ -196,7 +183,7 @@ def foreach(
     inputs = [each._entry() for each in (*slices, *states)]
     inputs += [loop_body.captured[each] for each in rest]
     results = list(_node("_foreach", [loop_body], inputs, attributes))
-    return _nested(results[:split], out_shape), _nested(results[split:], state_shape)
+    return nested(results[:split], out_shape), nested(results[split:], state_shape)
 
 
 def _check_read(body: _Body, names: Sequence[str], required: Sequence[Any]) -> None:
@@ -244,7 +231,7 @@ def while_loop(
     def own(make: Variables) -> Any:
         loop_parts = make(variables)
         names[:] = [str(each.name) for each in loop_parts]
-        return loop_parts if shape is None else _nested(loop_parts, shape)
+        return loop_parts if shape is None else nested(loop_parts, shape)
 
     def test(make: Variables) -> list[Symbol]:
         return [_condition(cond(*own(make)))]
@@ -279,7 +266,7 @@ def while_loop(
         "func_var_locs": loop.places(names),
     }
     results = list(_node("_while_loop", [condition, loop], inputs, attributes))
-    return _nested(results[:split], out_shape), _nested(results[split:], shape)
+    return nested(results[:split], out_shape), nested(results[split:], shape)
 
 
 def _condition(holds: object) -> Symbol:
@@ -348,7 +335,7 @@ def cond(
         "else_input_locs": places(no),
     }
     results = _node("_cond", [test, yes, no], list(captured.values()), attributes)
-    return _nested(list(results), shapes[0][1])
+    return nested(list(results), shapes[0][1])
 
 
 def isnan(data: Symbol) -> Symbol:

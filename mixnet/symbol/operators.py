@@ -11,6 +11,7 @@ from typing import Any
 
 from mixnet.base import AttributeTypeError, AttributeValueError, NotImplementedForSymbol
 from mixnet.ops.registry import OPERATORS, find
+from mixnet.ops.schema.docstrings import with_arguments
 from mixnet.symbol.compose import compose, make_function
 from mixnet.symbol.symbol import Symbol
 
@@ -93,7 +94,10 @@ def _either(
             f"Give symbols or numbers, not {type(lhs).__name__} and {type(rhs).__name__}."
         )
 
-    function.__doc__ = f"``{two}`` of symbols or numbers in either place."
+    function.__doc__ = (
+        f"``{two}`` of symbols or numbers in either place.\n\n"
+        f"Args:\n    {', '.join(names)}: symbols or numbers; of two numbers the result is a number."
+    )
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(each, kind) for each in names]
@@ -120,7 +124,12 @@ def _reshape(self: Symbol, *shape: object, **kwargs: object) -> Symbol:
 
 
 def _astype(self: Symbol, *args: object, **kwargs: object) -> Symbol:
-    """The symbol in another dtype, the one argument, ``dtype``."""
+    """The symbol in another dtype.
+
+    Args:
+        args: the dtype.
+        kwargs: ``dtype``, instead of the argument by position.
+    """
     (dtype,) = args or kwargs.values()
     return apply("cast", self, dtype=dtype)
 
@@ -138,13 +147,23 @@ def _transpose(self: Symbol, *axes: object, **kwargs: object) -> Symbol:
 
 
 def _broadcast_to(self: Symbol, *args: object, **kwargs: object) -> Symbol:
-    """The symbol repeated along axes of extent one to the one argument, ``shape``."""
+    """The symbol repeated along axes of extent one.
+
+    Args:
+        args: the new shape, a tuple.
+        kwargs: ``shape``, instead of the argument by position.
+    """
     (shape,) = args or kwargs.values()
     return apply("broadcast_to", self, shape=shape)
 
 
 def _broadcast_like(self: Symbol, *args: object, **kwargs: object) -> Symbol:
-    """The symbol repeated along axes of extent one to the shape of another."""
+    """The symbol repeated along axes of extent one to the shape of another.
+
+    Args:
+        args: the other symbol, and attributes of ``mx.sym.broadcast_like``.
+        kwargs: the same by name.
+    """
     return make_function(find("broadcast_like"), "broadcast_like")(self, *args, **kwargs)
 
 
@@ -198,6 +217,13 @@ def _unavailable(name: str, alias: str | None = None) -> Any:
     return method
 
 
+_OF_EVERY_METHOD = {
+    "args": "the other arrays and the attributes, in this order.",
+    "kwargs": "other arguments of the function of this name.",
+}
+"""What each method takes besides the attributes of its operator."""
+
+
 def _with_axes(called: str, name: str) -> Any:
     """A method that takes MXNet's free arguments, with a signature that says which there are."""
     function = make_function(find(called), name)
@@ -207,7 +233,7 @@ def _with_axes(called: str, name: str) -> Any:
 
     kind = inspect.Parameter
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = function.__doc__
+    method.__doc__ = with_arguments(find(called).__doc__ or "", _OF_EVERY_METHOD)
     method.__signature__ = inspect.Signature([  # type: ignore[attr-defined]
         kind("self", kind.POSITIONAL_OR_KEYWORD),
         kind("args", kind.VAR_POSITIONAL),

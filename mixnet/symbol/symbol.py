@@ -342,7 +342,7 @@ class Symbol:
     def infer_shape_partial(
         self, *args: object, **kwargs: object
     ) -> tuple[list[Any], list[Any], list[Any]]:
-        """Like ``infer_shape``, with ``()`` and 0 for unknown shapes and dimensions.
+        """Like ``infer_shape``, with its arguments, and with ``()`` and 0 for unknown shapes and dimensions.
 
         Under numpy shapes, which may be ``()`` and have extents 0, unknown is None and -1.
         """
@@ -393,7 +393,7 @@ class Symbol:
         return {name: as_dtype(dtype) for name, dtype in by_name.items()}
 
     def infer_type_partial(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
-        """Like ``infer_type``, with None for dtypes that cannot be inferred."""
+        """Like ``infer_type``, with its arguments, and with None for dtypes that cannot be inferred."""
         dtypes = self._dtypes_of(args, kwargs)
         dtypes_inferred = self._inferred("dtypes", {}, dtypes).dtypes
 
@@ -407,7 +407,7 @@ class Symbol:
         )
 
     def infer_type(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
-        """Dtypes of arguments, outputs and auxiliary states from those of some arguments.
+        """Dtypes of arguments, outputs and auxiliary states from some (``args``, or ``kwargs`` by name).
 
         Returns:
             Three lists of dtypes; three times None, with a warning, if one stays unknown.

@@ -98,6 +98,14 @@ def _parse_location(
     return _placed(_by_name(names, location, "arguments"), ctx or current_context(), dtype)
 
 
+def _arrays_of(
+    sym: Symbol, location: Any, aux_states: Any, ctx: Context, dtype: Any
+) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+    """Arguments and auxiliary states by name."""
+    arguments = _parse_location(sym, location, ctx, dtype)
+    return arguments, _parse_aux_states(sym, aux_states, ctx, dtype)
+
+
 def _parse_aux_states(
     sym: Symbol,
     aux_states: Sequence[Any] | Mapping[str, Any] | None,
@@ -217,8 +225,7 @@ def check_numeric_gradient(
     assert dtype in _FLOATS, f"dtype={dtype} is not float16, float32 or float64."
     ctx = ctx or current_context()
     eps = default_numeric_eps()[np.dtype(dtype)] if numeric_eps is None else numeric_eps
-    arguments = _parse_location(sym, location, ctx, dtype)
-    states = _parse_aux_states(sym, aux_states, ctx, dtype)
+    arguments, states = _arrays_of(sym, location, aux_states, ctx, dtype)
     requests = _requests(sym, grad_nodes)
     shapes = {name: each.shape for name, each in arguments.items()}
     _, out_shapes, _ = sym.infer_shape(**shapes)
@@ -318,8 +325,7 @@ def check_symbolic_forward(
         ValueError: names that do not match.
     """
     ctx = ctx or current_context()
-    arguments = _parse_location(sym, location, ctx, dtype)
-    states = _parse_aux_states(sym, aux_states, ctx, dtype)
+    arguments, states = _arrays_of(sym, location, aux_states, ctx, dtype)
     names = sym.list_outputs()
     references = [expected[name] for name in names] if isinstance(expected, Mapping) else expected
     gradients = {name: zeros(each.shape, ctx, each.dtype) for name, each in arguments.items()}
@@ -380,8 +386,7 @@ def check_symbolic_backward(
         ValueError: names that do not match.
     """
     ctx = ctx or current_context()
-    arguments = _parse_location(sym, location, ctx, dtype)
-    states = _parse_aux_states(sym, aux_states, ctx, dtype)
+    arguments, states = _arrays_of(sym, location, aux_states, ctx, dtype)
     names = sym.list_arguments()
     references = (
         dict(expected)

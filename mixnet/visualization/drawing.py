@@ -22,7 +22,11 @@ _LOSS, _OTHER, _VARIABLE = "#f7d0d0", "#f5f5f5", "#eee"
 
 
 class Picture:
-    """An SVG picture: shows itself in notebooks, ``save`` writes it to a file."""
+    """An SVG picture: shows itself in notebooks, ``save`` writes it to a file.
+
+    Args:
+        svg: the text of the picture.
+    """
 
     def __init__(self, svg: str):
         self.svg = svg

@@ -137,6 +137,16 @@ def test_importing_loads_no_heavy_package() -> None:
     assert process.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("code", ["import collections", "import random", "import mixnet"])
+def test_python_in_the_folder_of_the_package_says_what_is_wrong(code: str) -> None:
+    """There ``operator.py`` and ``random.py`` would be taken for modules of the standard library."""
+    process = subprocess.run(
+        [sys.executable, "-c", code], cwd=PACKAGE, capture_output=True, text=True, timeout=240
+    )
+    assert process.returncode
+    assert "Start it in another folder, or as python -P" in process.stderr.splitlines()[-1]
+
+
 _BEYOND_JAX = """
 import sys, jax
 before = set(sys.modules)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -128,3 +130,16 @@ def test_identifiers_of_a_script(text: str, expected: list[str]) -> None:
 )
 def test_which_names_are_vague(text: str, expected: set[str]) -> None:
     assert vague(text) == expected
+
+
+def test_names_in_notebooks_say_it_too() -> None:
+    # seen: the pixels of a picture that are seen; kept: which those are.
+    allowed = {("23_generative", "kept"), ("23_generative", "seen")}
+    names = {
+        (path.stem, name)
+        for path in (PACKAGE.parent / "notebooks").glob("*.ipynb")
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+        if cell["cell_type"] == "code"
+        for name in vague(re.sub(r"^[%!].*$", "", "".join(cell["source"]), flags=re.MULTILINE))
+    }
+    assert names == allowed, f"{sorted(names ^ allowed)}: name what the value is"

@@ -1,4 +1,4 @@
-"""Nodes and their operators are asked for facts, not probed for attributes: their classes have them all."""
+"""Nodes, operators and ``self`` are not probed for attributes: their classes declare them all."""
 
 from __future__ import annotations
 
@@ -46,3 +46,41 @@ def test_nodes_and_operators_are_not_probed() -> None:
 )
 def test_a_probe(text: str, expected: list[int]) -> None:
     assert list(probes(text)) == expected
+
+
+def probes_of_self(text: str) -> Iterator[int]:
+    """Lines that probe ``self`` for an attribute by its name, outside of ``__del__``, which may get an
+    object whose constructor has failed.
+    """
+    for function in nodes(text):
+        if isinstance(function, ast.FunctionDef) and function.name != "__del__":
+            for node in ast.walk(function):
+                if (
+                    isinstance(node, ast.Call)
+                    and getattr(node.func, "id", "") in ("getattr", "hasattr")
+                    and getattr(node.args[0], "id", "") == "self"
+                    and isinstance(node.args[1], ast.Constant)
+                ):
+                    yield node.lineno
+
+
+def test_objects_do_not_probe_themselves() -> None:
+    lines = [
+        f"{path.relative_to(PACKAGE)}:{line}"
+        for path in PACKAGE.rglob("*.py")
+        for line in probes_of_self(path.read_text(encoding="utf-8"))
+    ]
+    assert not lines, f"{lines}: declare the attribute in the class, with its default"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('class A:\n    def f(self):\n        return getattr(self, "x", None)', [3]),
+        ('class A:\n    def f(self):\n        return hasattr(self, "x")', [3]),
+        ("class A:\n    def f(self, name):\n        return getattr(self, name)", []),
+        ('class A:\n    def __del__(self):\n        return getattr(self, "x", None)', []),
+    ],
+)
+def test_a_probe_of_self(text: str, expected: list[int]) -> None:
+    assert list(probes_of_self(text)) == expected

@@ -115,6 +115,7 @@ def quantize_model(
         AttributeValueError: an option is unknown, or examples are missing.
         AttributeTypeError: ``sym`` is not a symbol, or ``ctx`` not a device.
     """
+    # Nothing but the arguments is there yet.
     return _checked("quantize_model", False, **locals())
 
 

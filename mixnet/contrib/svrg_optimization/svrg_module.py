@@ -55,6 +55,8 @@ class SVRGModule(Module):
         ValueError: it is not positive.
     """
 
+    _mod_aux: Any = None  # the base class resets the bound state before there is one
+
     def __init__(
         self,
         symbol: Symbol,
@@ -91,7 +93,7 @@ class SVRGModule(Module):
 
     def _reset_bind(self) -> None:
         super()._reset_bind()
-        if getattr(self, "_mod_aux", None) is not None:
+        if self._mod_aux is not None:
             self._mod_aux._reset_bind()
 
     # ---- making ready ---------------------------------------------------------------------------

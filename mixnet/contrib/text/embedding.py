@@ -88,6 +88,28 @@ class VectorLineError(FileFormatError, AssertionError, mxnet_name="AssertionErro
     """A line of a vector file is not a token followed by numbers."""
 
 
+def _parsed(line: str, delimiter: str, place: str) -> tuple[str, np.ndarray]:
+    """A token and its vector.
+
+    Args:
+        line: the token and the numbers.
+        delimiter: what separates them.
+        place: the line, for an error.
+
+    Raises:
+        FileFormatError: the line is something else.
+    """
+    token, *texts = line.rstrip().split(delimiter)
+    if not texts:
+        raise VectorLineError(f"{place} has no numbers; is {delimiter!r} the delimiter?")
+    try:
+        return token, np.array([float(each) for each in texts], np.float32)
+    except ValueError as error:
+        raise VectorLineError(
+            f"{place}: expected numbers separated by {delimiter!r} after {token!r:.40}; {error}."
+        ) from None
+
+
 class _TokenEmbedding(vocab.Vocabulary):
     """A vocabulary with a vector for each token.
 
@@ -157,18 +179,7 @@ class _TokenEmbedding(vocab.Vocabulary):
         length = None
         first = len(self)
         for number, line in lines_of(opened(path), path, encoding):
-            token, *texts = line.rstrip().split(elem_delim)
-            if not texts:
-                raise VectorLineError(
-                    f"Line {number} of {path} has no numbers; is {elem_delim!r} the delimiter?"
-                )
-            try:
-                vector = np.array([float(each) for each in texts], np.float32)
-            except ValueError as error:
-                raise VectorLineError(
-                    f"Line {number} of {path}: expected numbers separated by {elem_delim!r} "
-                    f"after {token!r:.40}; {error}."
-                ) from None
+            token, vector = _parsed(line, elem_delim, f"Line {number} of {path}")
             is_unknown = token == self.unknown_token
             if (is_unknown and unknown is not None) or token in loaded:
                 warnings.warn(

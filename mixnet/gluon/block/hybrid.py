@@ -75,6 +75,9 @@ class HybridBlock(TracedBlock):
     first call and compiled for each shape; later calls run that. The graph is composed of symbols,
     as MXNet does (``F`` is ``mx.sym``), where every part defines ``hybrid_forward``; else, or where
     the code needs what symbols do not have, forward runs once on arrays without values.
+
+    Args:
+        prefix, params, unknown: see :class:`Block`.
     """
 
     def __init__(

@@ -177,6 +177,9 @@ class _Maker:
 class _ThreadWorkers:
     """Makes batches on the engine's I/O workers, ``count`` at a time."""
 
+    is_broken = False
+    """An interrupt cannot leave them in the middle of something."""
+
     def __init__(self, make: _Maker, count: int):
         self._make = make
         self._lanes = itertools.cycle([Var(f"DataLoader {i}") for i in range(count)])
@@ -423,7 +426,7 @@ class DataLoader:
         return _Whole(self)
 
     def _start_workers(self) -> Any:
-        if self._under_way or getattr(self._worker_pool, "is_broken", False):
+        if self._under_way or (self._worker_pool is not None and self._worker_pool.is_broken):
             self._stop_workers()  # an interrupt has left them in the middle of something
         if self._worker_pool is None:
             make = _Maker(self._dataset, self._batchify_fn)

@@ -220,7 +220,11 @@ class ArrayDataset(Dataset):
         return parts[0] if len(parts) == 1 else tuple(parts)
 
     def rows(self, indices: Sequence[int]) -> list[Any] | None:
-        """Several samples at once; None if an element is not an array."""
+        """Several samples at once; None if an element is not an array.
+
+        Args:
+            indices: of the samples.
+        """
         return _rows(self._data, indices)
 
 

@@ -16,6 +16,11 @@ from mixnet.gluon import utils
 def fetch(root: str, name: str, sha1: str, url: str) -> str:
     """Path of a file in ``root``; it is downloaded unless it exists with this hash.
 
+    Args:
+        name: of the file.
+        sha1: its hash.
+        url: where it is downloaded from.
+
     Raises:
         MXNetError: it cannot be downloaded; the message says where to put it manually.
     """

@@ -102,7 +102,11 @@ class ELU(HybridBlock):
 
 
 class SELU(HybridBlock):
-    """The ELU that keeps mean 0 and variance 1. Source: Klambauer et al., 2017."""
+    """The ELU that keeps mean 0 and variance 1. Source: Klambauer et al., 2017.
+
+    Args:
+        kwargs: ``prefix`` and ``params`` of :class:`Block`.
+    """
 
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
@@ -113,7 +117,11 @@ class SELU(HybridBlock):
 
 
 class GELU(HybridBlock):
-    """x · Φ(x), Φ the standard normal distribution function. Source: Hendrycks and Gimpel, 2016."""
+    """x · Φ(x), Φ the standard normal distribution function. Source: Hendrycks and Gimpel, 2016.
+
+    Args:
+        kwargs: ``prefix`` and ``params`` of :class:`Block`.
+    """
 
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)

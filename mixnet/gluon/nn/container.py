@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeTypeError, IndexingError
-from mixnet.gluon.block import Block, HybridBlock, ParameterDict
+from mixnet.gluon.block import Block, HybridBlock
 from mixnet.gluon.block.block import indented
 from mixnet.gluon.nn.function import Lambda
 
@@ -69,10 +69,8 @@ class Sequential(_Row, Block):
     Args:
         prefix: prefix of its parameters' names.
         params: parameters to share.
+        unknown: any other argument is an error.
     """
-
-    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
-        super().__init__(prefix=prefix, params=params)
 
     def add(self, *blocks: object) -> None:
         """Append blocks, or functions of an array."""
@@ -106,10 +104,8 @@ class HybridSequential(_Row, HybridBlock):
     Args:
         prefix: prefix of its parameters' names.
         params: parameters to share.
+        unknown: any other argument is an error.
     """
-
-    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
-        super().__init__(prefix=prefix, params=params)
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """Call the blocks in sequence."""

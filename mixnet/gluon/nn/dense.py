@@ -93,7 +93,11 @@ class Dense(HybridBlock):
 
 
 class Flatten(HybridBlock):
-    """Flattens each sample to one axis."""
+    """Flattens each sample to one axis.
+
+    Args:
+        kwargs: ``prefix`` and ``params`` of :class:`Block`.
+    """
 
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)

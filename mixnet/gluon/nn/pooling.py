@@ -248,42 +248,72 @@ class AvgPool3D(_Pooling):
 
 
 class GlobalMaxPool1D(_Pooling):
-    """The largest element of every channel; ``layout`` is ``NCW`` or ``NWC``."""
+    """The largest element of every channel.
+
+    Args:
+        layout: ``NCW`` or ``NWC``.
+        kwargs: ``prefix`` and ``params`` of :class:`Block`.
+    """
 
     def __init__(self, layout: str = "NCW", **kwargs: Any):
         super().__init__(1, None, 0, True, True, "max", layout, **kwargs)
 
 
 class GlobalMaxPool2D(_Pooling):
-    """The largest element of every channel; ``layout`` is ``NCHW`` or ``NHWC``."""
+    """The largest element of every channel.
+
+    Args:
+        layout: ``NCHW`` or ``NHWC``.
+        kwargs: ``prefix`` and ``params`` of :class:`Block`.
+    """
 
     def __init__(self, layout: str = "NCHW", **kwargs: Any):
         super().__init__(1, None, 0, True, True, "max", layout, **kwargs)
 
 
 class GlobalMaxPool3D(_Pooling):
-    """The largest element of every channel; ``layout`` is ``NCDHW`` or ``NDHWC``."""
+    """The largest element of every channel.
+
+    Args:
+        layout: ``NCDHW`` or ``NDHWC``.
+        kwargs: ``prefix`` and ``params`` of :class:`Block`.
+    """
 
     def __init__(self, layout: str = "NCDHW", **kwargs: Any):
         super().__init__(1, None, 0, True, True, "max", layout, **kwargs)
 
 
 class GlobalAvgPool1D(_Pooling):
-    """The mean of every channel; ``layout`` is ``NCW`` or ``NWC``."""
+    """The mean of every channel.
+
+    Args:
+        layout: ``NCW`` or ``NWC``.
+        kwargs: ``prefix`` and ``params`` of :class:`Block`.
+    """
 
     def __init__(self, layout: str = "NCW", **kwargs: Any):
         super().__init__(1, None, 0, True, True, "avg", layout, **kwargs)
 
 
 class GlobalAvgPool2D(_Pooling):
-    """The mean of every channel; ``layout`` is ``NCHW`` or ``NHWC``."""
+    """The mean of every channel.
+
+    Args:
+        layout: ``NCHW`` or ``NHWC``.
+        kwargs: ``prefix`` and ``params`` of :class:`Block`.
+    """
 
     def __init__(self, layout: str = "NCHW", **kwargs: Any):
         super().__init__(1, None, 0, True, True, "avg", layout, **kwargs)
 
 
 class GlobalAvgPool3D(_Pooling):
-    """The mean of every channel; ``layout`` is ``NCDHW`` or ``NDHWC``."""
+    """The mean of every channel.
+
+    Args:
+        layout: ``NCDHW`` or ``NDHWC``.
+        kwargs: ``prefix`` and ``params`` of :class:`Block`.
+    """
 
     def __init__(self, layout: str = "NCDHW", **kwargs: Any):
         super().__init__(1, None, 0, True, True, "avg", layout, **kwargs)

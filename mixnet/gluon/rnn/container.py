@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from mixnet.base import CheckError, NotDefinedError
 from mixnet.gluon.block import Block
-from mixnet.gluon.parameter import ParameterDict
 from mixnet.gluon.rnn.cell import HybridRecurrentCell, RecurrentCell
 from mixnet.gluon.rnn.sequence import (
     TENSORS,
@@ -115,9 +114,6 @@ class SequentialRNNCell(_Stack, RecurrentCell):  # type: ignore[misc]
         params: parameters to share.
     """
 
-    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
-        super().__init__(prefix=prefix, params=params)
-
     def __call__(self, inputs: Tensor | Sequence[Tensor], states: Sequence[Tensor]) -> Any:
         """One step of all cells."""
         self._counter += 1
@@ -136,9 +132,6 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):  # type: ignore[misc
         prefix: of the names of parameters.
         params: parameters to share.
     """
-
-    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
-        super().__init__(prefix=prefix, params=params)
 
     def __call__(self, inputs: Tensor | Sequence[Tensor], states: Sequence[Tensor]) -> Any:
         """One step of all cells."""

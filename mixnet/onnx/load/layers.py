@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +45,24 @@ def padded(g: Reading, x: object, before: list[int], after: list[int], value: fl
     return g.op("_npi_pad", x, pad_width=tuple(widths), mode="constant", constant_value=value)
 
 
+def convolution_attributes(
+    call: Call,
+    weight: Sequence[int],
+    strides: Sequence[int],
+    dilate: Sequence[int],
+    pad: Sequence[int],
+) -> dict[str, Any]:
+    """Attributes of a convolution with a weight of a shape, whose padding is the same on both sides."""
+    return {
+        "kernel": tuple(weight[2:]),
+        "stride": tuple(strides),
+        "dilate": tuple(dilate),
+        "pad": tuple(pad),
+        "num_filter": weight[0],
+        "num_group": call.get("group", 1),
+    }
+
+
 @reads("Conv")
 def _(g: Reading, call: Call) -> Any:
     weight = g.shape(call.inputs[1])
@@ -56,12 +75,7 @@ def _(g: Reading, call: Call) -> Any:
         "Convolution",
         x,
         *inputs,
-        kernel=tuple(kernel),
-        stride=tuple(strides),
-        dilate=tuple(dilate),
-        pad=tuple(before),
-        num_filter=weight[0],
-        num_group=call.get("group", 1),
+        **convolution_attributes(call, weight, strides, dilate, before),
         no_bias=len(inputs) == 1,
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mixnet.base import NotDefinedError
 from mixnet.onnx.load.extents import is_open
-from mixnet.onnx.load.layers import window
+from mixnet.onnx.load.layers import convolution_attributes, window
 from mixnet.onnx.load.table import Call, reads
 
 if TYPE_CHECKING:
@@ -194,12 +194,7 @@ def _(g: Reading, call: Call) -> Any:
     return g.op(
         name,
         *[call.x, call.inputs[2], *([] if mask is None else [mask]), call.inputs[1], *bias],
-        kernel=tuple(kernel),
-        stride=tuple(strides),
-        dilate=tuple(dilate),
-        pad=tuple(before),
-        num_filter=weight[0],
-        num_group=call.get("group", 1),
+        **convolution_attributes(call, weight, strides, dilate, before),
         num_deformable_group=call.get("offset_group", 1),
         no_bias=not bias,
     )

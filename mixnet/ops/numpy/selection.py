@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError, OperatorValueError, ShapeError
 from mixnet.ops.control.host_check import checked
+from mixnet.ops.derive import with_attributes_of
 from mixnet.ops.math.broadcast import check_broadcast
 from mixnet.ops.numpy.arithmetic import promoted
 from mixnet.ops.numpy.shape import check_axis
@@ -175,6 +176,16 @@ def _check_values(values: tuple[int, ...], places: tuple[int, ...]) -> None:
         )
 
 
+def _insert_at(arr: Any, values: Any, selection: dict[str, Any], of_number: bool) -> Any:
+    """Insert where attributes select: before a position, or those of a slice."""
+    axis = selection["axis"]
+    extent = arr.size if axis is None else arr.shape[axis]
+    places = [selection[name] for name in ("start", "stop", "step", "int_ind")]
+    where = _with_positions("insert", extent, *places)
+    positions, count = jnp.asarray(where, jnp.int64), len(where)
+    return _insert(arr, values, selection["val"], positions, count, axis, count == 1, of_number)
+
+
 @op("_npi_insert_scalar", arguments=_insert_arguments)
 def insert_scalar(
     arr,
@@ -191,53 +202,38 @@ def insert_scalar(
 
     Source: MXNet operator ``_npi_insert_scalar``.
     """
-    extent = arr.size if axis is None else arr.shape[axis]
-    where = _with_positions("insert", extent, start, stop, step, int_ind)
-    return _insert(arr, values, val, jnp.asarray(where, jnp.int64), len(where), axis, True, True)
+    selection = {
+        "val": val,
+        "start": start,
+        "stop": stop,
+        "step": step,
+        "int_ind": int_ind,
+        "axis": axis,
+    }
+    return _insert_at(arr, values, selection, of_number=True)
 
 
 @op("_npi_insert_slice", arguments=_insert_arguments)
-def insert_slice(
-    arr,
-    values=None,
-    *,
-    val: float | None = None,
-    start: int | None = None,
-    stop: int | None = None,
-    step: int | None = None,
-    int_ind: int | None = None,
-    axis: Axis | None = None,
-):
+@with_attributes_of(insert_scalar)
+def insert_slice(arr, values=None, **selection):
     """``arr`` with values inserted before the positions of a slice along ``axis``; flattened if that is None.
 
     Source: MXNet operator ``_npi_insert_slice``.
     """
-    extent = arr.size if axis is None else arr.shape[axis]
-    where = _with_positions("insert", extent, start, stop, step, int_ind)
-    return _insert(
-        arr, values, val, jnp.asarray(where, jnp.int64), len(where), axis, len(where) == 1
-    )
+    return _insert_at(arr, values, selection, of_number=False)
 
 
 @op("_npi_insert_tensor", arguments=_insert_tensor_arguments)
-def insert_tensor(
-    arr,
-    values=None,
-    obj=None,
-    *,
-    val: float | None = None,
-    start: int | None = None,
-    stop: int | None = None,
-    step: int | None = None,
-    int_ind: int | None = None,
-    axis: Axis | None = None,
-):
+@with_attributes_of(insert_scalar)
+def insert_tensor(arr, values=None, obj=None, **attributes):
     """``arr`` with values inserted before the positions ``obj`` along ``axis``; flattened if that is None.
 
     Source: MXNet operator ``_npi_insert_tensor``.
     """
     where = obj.reshape(-1).astype(jnp.int64)
-    return _insert(arr, values, val, where, where.shape[0], axis, obj.size == 1)
+    return _insert(
+        arr, values, attributes["val"], where, where.shape[0], attributes["axis"], obj.size == 1
+    )
 
 
 @op("_npi_share_memory", differentiable=False)

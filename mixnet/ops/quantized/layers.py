@@ -10,6 +10,8 @@ import jax.numpy as jnp
 from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.array.indexing import embedding
 from mixnet.ops.derive import with_attributes_of
+from mixnet.ops.nn.activation import activation
+from mixnet.ops.nn.batch_norm import batch_norm
 from mixnet.ops.nn.convolution import convolution
 from mixnet.ops.nn.dense import fully_connected
 from mixnet.ops.nn.pooling import pooling
@@ -30,15 +32,6 @@ from mixnet.ops.quantized.ranges import (
     with_ranges,
 )
 from mixnet.ops.registry import op
-from mixnet.ops.schema.attributes import (
-    Axis,
-    DType,
-    Extents,
-    NonNegative,
-    Positive,
-    Share,
-    Steps,
-)
 
 
 def _affine(
@@ -198,22 +191,8 @@ def _(data, *, kernel, num_filter, num_group, layout):
 
 
 @op("_contrib_quantized_pooling", dtypes=with_ranges(), **WITH_RANGE)
-def quantized_pooling(
-    data,
-    min_data,
-    max_data,
-    *,
-    kernel: Steps = (),
-    pool_type: Literal["avg", "lp", "max", "sum"] = "max",
-    global_pool: bool = False,
-    cudnn_off: bool = False,
-    pooling_convention: Literal["full", "same", "valid"] = "valid",
-    stride: Steps = (),
-    pad: Extents = (),
-    p_value: int | None = None,
-    count_include_pad: bool | None = None,
-    layout: Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC", "NWC"] | None = None,
-):
+@with_attributes_of(pooling, layout=Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC", "NWC"] | None)
+def quantized_pooling(data, min_data, max_data, **attributes: Any):
     """``Pooling`` of integers of 8 bits: the largest number of each window, or the rounded mean.
 
     Args:
@@ -229,33 +208,20 @@ def quantized_pooling(
     Source: MXNet operator ``_contrib_quantized_pooling``.
     """
     check_whole("quantized_pooling", data=data)
+    pool_type = attributes["pool_type"]
     if pool_type not in ("max", "avg"):
         raise OperatorValueError(
             f"contrib.quantized_pooling: pool_type={pool_type!r} must be 'max' or 'avg'; dequantize "
             f"first for another."
         )
-    out = pooling.function(
-        data if pool_type == "max" else data.astype(jnp.float32),
-        kernel=kernel,
-        pool_type=pool_type,
-        global_pool=global_pool,
-        pooling_convention=pooling_convention,
-        stride=stride,
-        pad=pad,
-        count_include_pad=count_include_pad,
-        layout=layout,
-    )
+    wide = data if pool_type == "max" else data.astype(jnp.float32)
+    out = pooling.function(wide, **attributes)
     return jnp.round(out).astype(data.dtype), *range_ends(min_data, max_data)
 
 
 @op("_contrib_quantized_act", any_layout=True, dtypes=with_ranges(), **WITH_RANGE)
-def quantized_act(
-    data,
-    min_data,
-    max_data,
-    *,
-    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"],
-):
+@with_attributes_of(activation)
+def quantized_act(data, min_data, max_data, **attributes: Any):
     """``Activation`` of integers of 8 bits: negative ones become 0.
 
     Returns:
@@ -268,6 +234,7 @@ def quantized_act(
     Source: MXNet operator ``_contrib_quantized_act``.
     """
     check_whole("quantized_act", data=data)
+    act_type = attributes["act_type"]
     if act_type != "relu":
         raise OperatorValueError(
             f"contrib.quantized_act: act_type={act_type!r} must be 'relu'; dequantize first for "
@@ -291,17 +258,8 @@ def quantized_flatten(data, min_data, max_data):
     **WITH_RANGE,
     in_amp_lists=False,
 )
-def quantized_embedding(
-    data,
-    weight,
-    min_weight,
-    max_weight,
-    *,
-    input_dim: Positive,
-    output_dim: Positive,
-    dtype: DType = "float32",
-    sparse_grad: bool = False,
-):
+@with_attributes_of(embedding)
+def quantized_embedding(data, weight, min_weight, max_weight, **attributes: Any):
     """``Embedding`` of a weight of integers of 8 bits; the range stays.
 
     Args:
@@ -319,7 +277,7 @@ def quantized_embedding(
     Source: MXNet operator ``_contrib_quantized_embedding``.
     """
     check_whole("quantized_embedding", weight=weight)
-    rows = embedding.function(data, weight, input_dim=input_dim, output_dim=output_dim)
+    rows = embedding.function(data, weight, **attributes)
     return rows, *range_ends(min_weight, max_weight)
 
 
@@ -337,24 +295,9 @@ def _(data, *, input_dim, output_dim):
     **WITH_RANGE,
     in_amp_lists=False,
 )
+@with_attributes_of(batch_norm)
 def quantized_batch_norm(
-    data,
-    gamma,
-    beta,
-    moving_mean,
-    moving_var,
-    min_data,
-    max_data,
-    *,
-    eps: NonNegative = 1e-3,
-    momentum: Share = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    axis: Axis = 1,
-    cudnn_off: bool = False,
-    min_calib_range: float | None = None,
-    max_calib_range: float | None = None,
+    data, gamma, beta, moving_mean, moving_var, min_data, max_data, **attributes: Any
 ):
     """``BatchNorm`` of integers of 8 bits by the moving statistics, also while training.
 
@@ -376,12 +319,13 @@ def quantized_batch_norm(
     """
     check_whole("quantized_batch_norm", data=data)
     check_range("quantized_batch_norm", min_data, max_data)
-    calibrated = given_range(min_calib_range, max_calib_range)
+    calibrated = given_range(attributes["min_calib_range"], attributes["max_calib_range"])
     if calibrated is None:
         raise OperatorValueError(
             "contrib.quantized_batch_norm: give min_calib_range and max_calib_range, the range of "
             "the result that was measured before; it is not measured here."
         )
+    axis, eps = attributes["axis"], attributes["eps"]
     channels = (data.shape[axis],)
     given_shapes = {
         "gamma": gamma,
@@ -396,7 +340,7 @@ def quantized_batch_norm(
                 f"channels on axis {axis}; give {name} the shape {channels}."
             )
     shape = [-1 if i == axis % data.ndim else 1 for i in range(data.ndim)]
-    factor = jax.lax.rsqrt(moving_var + eps) * (1 if fix_gamma else gamma)
+    factor = jax.lax.rsqrt(moving_var + eps) * (1 if attributes["fix_gamma"] else gamma)
     shift = beta - moving_mean * factor
     # MXNet then has oneDNN normalize by a variance of 1, which adds eps once more.
     factor = factor * jax.lax.rsqrt(1 + jnp.asarray(eps, factor.dtype))

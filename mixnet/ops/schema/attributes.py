@@ -6,7 +6,7 @@ import ast
 import re
 import types
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -392,15 +392,3 @@ def missing(operator: str, name: str, signature: str) -> AttributeTypeError:
     return OperatorTypeError(
         f"{operator}: attribute {name!r} is required and was not given. Call it as {signature}."
     )
-
-
-def with_attributes(text: str, attributes: Iterable[Attribute]) -> str:
-    """A docstring with the type, range and default of each attribute, behind its arguments."""
-    listed = [f"    {each.name}: {each.in_help}." for each in attributes]
-    if not listed:
-        return text
-    lines = text.splitlines()
-    behind = ("Returns:", "Raises:", "Source:", "Example")
-    at = next((i for i, line in enumerate(lines) if line.startswith(behind)), len(lines))
-    before = lines[:at] if at < len(lines) else [*lines, ""]
-    return "\n".join([*before, "Attributes:", *listed, "", *lines[at:]]).rstrip()

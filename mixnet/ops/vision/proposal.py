@@ -83,6 +83,13 @@ def _propose(
     return boxes[place], values[place]
 
 
+def _numbered(boxes: Any) -> Any:
+    """Boxes of each image as one list, ``(batch * count, 5)``: the number of the image before each."""
+    number = jnp.arange(len(boxes), dtype=boxes.dtype)[:, None, None]
+    number = jnp.broadcast_to(number, (*boxes.shape[:2], 1))
+    return jnp.concatenate([number, boxes], -1).reshape(-1, 5)
+
+
 def _proposal(name: str, text: str, check: Callable[[int], None]) -> None:
     def proposal(
         cls_prob,
@@ -120,10 +127,7 @@ def _proposal(name: str, text: str, check: Callable[[int], None]) -> None:
             iou_loss=iou_loss,
         )
         boxes, values = jax.vmap(propose)(cls_prob[:, count:], bbox_pred, im_info)
-        number = jnp.arange(batch, dtype=boxes.dtype)[:, None, None]
-        number = jnp.broadcast_to(number, (*boxes.shape[:2], 1))
-        rois = jnp.concatenate([number, boxes], -1).reshape(-1, 5)
-        return (rois, values.reshape(-1, 1)) if output_score else rois
+        return (_numbered(boxes), values.reshape(-1, 1)) if output_score else _numbered(boxes)
 
     proposal.__doc__ = _DOCUMENTATION.format(name=name, text=text)
     declared = op(

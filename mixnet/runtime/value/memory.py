@@ -27,6 +27,9 @@ def live_bytes(ctx: Context | None = None) -> int:
 
     Two arrays that share a buffer count once. Pending operations and a running program's buffers
     do not count.
+
+    Args:
+        ctx: the context; None for all devices.
     """
     device = None if ctx is None else ctx.device
     return sum(size for _, size in _buffers(device))

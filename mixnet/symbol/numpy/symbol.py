@@ -11,6 +11,7 @@ from mixnet import numpy as functions
 from mixnet.base import AttributeTypeError, IndexingError
 from mixnet.numpy.call import call, name_of
 from mixnet.ops.op import Op
+from mixnet.ops.schema.docstrings import with_arguments
 from mixnet.symbol.compose import compose
 from mixnet.symbol.symbol import Symbol
 
@@ -151,13 +152,21 @@ def _binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     return method, reflected
 
 
+_OF_EVERY_METHOD = {
+    "args": "the other arguments of the function, in its order.",
+    "kwargs": "the same by name.",
+}
+"""What each method takes: the arguments of the function of its name, but the first."""
+
+
 def _method(name: str) -> Callable[..., Any]:
     function = getattr(functions, name)
 
     def method(self: Any, *args: object, **kwargs: object) -> Any:
         return function(self, *args, **kwargs)
 
-    method.__name__, method.__doc__ = name, function.__doc__
+    method.__name__ = name
+    method.__doc__ = with_arguments(function.__doc__ or "", _OF_EVERY_METHOD)
     return method
 
 

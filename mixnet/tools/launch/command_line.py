@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _launch(options)
     except MXNetError as error:
         print(f"mixnet-launch: {error}", file=sys.stderr)
-        return getattr(error, "exit_code", LaunchError.exit_code)
+        return LaunchError.exit_code if error.exit_code is None else error.exit_code
     except KeyboardInterrupt:  # later the supervisor minds signals
         print("mixnet-launch: ended by SIGINT; no process was started.", file=sys.stderr)
         return 128 + signal.SIGINT

@@ -7,6 +7,7 @@ import shlex
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from mixnet.base import MXNetError
 from mixnet.distributed.scheduler import free_port
@@ -33,7 +34,7 @@ class LaunchError(MXNetError):
         text: why, and the way out.
     """
 
-    exit_code = 68
+    exit_code: ClassVar[int] = 68
 
 
 @dataclass(frozen=True)

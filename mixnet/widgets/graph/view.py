@@ -58,6 +58,8 @@ class GraphView(View):
         "Follow the arrows down from the input: each box is a [node] or a closed [block]; "
         "double-click a block to open it."
     )
+    _pictured: Pictured | None = None
+    """What :meth:`measure` runs; None for a difference and for a stored payload."""
 
     def __init__(
         self,
@@ -72,7 +74,7 @@ class GraphView(View):
         picture = pictured(target, inputs, train, loss, shapes, sys._getframe(), boxes=True)
         if title is not None:
             picture.title = title
-        self._pictured: Pictured | None = picture
+        self._pictured = picture
         super().__init__(
             {
                 **payload_of(picture),
@@ -102,7 +104,6 @@ class GraphView(View):
         if title is not None:
             picture.title = title
         view = cls.__new__(cls)
-        view._pictured = None
         first = {"sight": sight(DIFF_SIGHT)}
         View.__init__(view, {**first, **payload_of(picture), "facts": facts, "live": False})
         return view
@@ -119,8 +120,7 @@ class GraphView(View):
         Raises:
             MXNetError: shapes are not known, or the view was made of a stored payload.
         """
-        picture = getattr(self, "_pictured", None)
-        facts = {} if picture is None else measured(picture)
+        facts = {} if self._pictured is None else measured(self._pictured)
         if not facts:
             raise MXNetError(
                 "measure: this graph cannot run: the shapes are not known, or this is a stored or compared "

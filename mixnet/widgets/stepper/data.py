@@ -137,6 +137,31 @@ def _shape(shape: Iterable[int]) -> str:
     return "×".join(map(str, shape)) or "scalar"
 
 
+def _text_stages(
+    program: Program,
+    links: Mapping[int, Any],
+    instructions: list[str],
+    of_instruction: dict[str, int],
+    most: int,
+) -> list[dict[str, Any]]:
+    """The stages that are text: the jaxpr, StableHLO, and the instructions in their groups."""
+    times, stages = program.times, []
+    texts = [
+        ("jaxpr", program.jaxpr.splitlines(), {n: each["jaxpr_lines"] for n, each in links.items()}),
+        ("stablehlo", program.stablehlo.splitlines(), {n: each["stablehlo"] for n, each in links.items()}),
+    ]  # fmt: skip
+    for name, lines, at in texts:
+        stages.append({**_text(name, lines, at, most), "seconds": times.get(name)})
+    at = {n: _known(each["instructions"], of_instruction) for n, each in links.items()}
+    at |= _parameters(instructions, program.graph["inputs"])
+    text = _text("hlo", instructions, at, most)
+    text["groups"] = _pairs(
+        {row["id"]: _known(row["instructions"], of_instruction) for row in program.groups},
+        text["text"].count("\n") + 1,
+    )
+    return [*stages, {**text, "seconds": times.get("compile")}]
+
+
 def _program(
     program: Program, files: list[str], most: int, labels: Mapping[str, str]
 ) -> dict[str, Any]:
@@ -161,21 +186,8 @@ def _program(
         stages[-1]["seconds"] = seconds
     stages.append({"kind": "plan", "words": "plan", "seconds": None, **_plan(program, number)})
     times = program.times
-    texts = [
-        ("jaxpr", program.jaxpr.splitlines(), {n: each["jaxpr_lines"] for n, each in links.items()}),
-        ("stablehlo", program.stablehlo.splitlines(), {n: each["stablehlo"] for n, each in links.items()}),
-    ]  # fmt: skip
-    for name, lines, at in texts:
-        stages.append({**_text(name, lines, at, most), "seconds": times.get(name)})
     lines, of_instruction = _hlo(program.hlo)
-    at = {n: _known(each["instructions"], of_instruction) for n, each in links.items()}
-    at |= _parameters(lines, program.graph["inputs"])
-    hlo = _text("hlo", lines, at, most)
-    hlo["groups"] = _pairs(
-        {row["id"]: _known(row["instructions"], of_instruction) for row in program.groups},
-        hlo["text"].count("\n") + 1,
-    )
-    stages.append({**hlo, "seconds": times.get("compile")})
+    stages += _text_stages(program, links, lines, of_instruction, most)
     stages.append({"kind": "run", "words": "run", "seconds": times.get("run")})
     for stage in stages:
         stage["title"], stage["why"] = _words(stage.pop("words"))

@@ -60,10 +60,8 @@ class Identity(HybridBlock):
     Args:
         prefix: prefix of its parameters' names.
         params: parameters to share.
+        unknown: any other argument is an error.
     """
-
-    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
-        super().__init__(prefix=prefix, params=params)
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The input, unchanged."""
