@@ -76,6 +76,8 @@ class Operator:
     """The :class:`mixnet.graph.graph.Graph` that it stands for."""
     forward: Operator | None = None
     """The operator whose gradient it is."""
+    is_known_by_name: bool = False
+    """Whether its name stands for it in every process, as those of the library's registry do."""
     is_known_by_forward: bool = False
     """Whether its class and ``forward`` say what it computes."""
     run_on_host: Callable[[Sequence[Any]], list[Any]] | None = None

@@ -26,6 +26,7 @@ def op(name: str, **declared: Any) -> Callable[[Callable[..., Any]], Op]:
             if each in OPERATORS:
                 raise MXNetError(f"Two operators are named {each!r}; choose another name.")
             OPERATORS[each] = operator
+        operator.is_known_by_name = is_of_library(operator)
         return operator
 
     return declare

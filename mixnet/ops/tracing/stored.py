@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from mixnet.ops.operator import Operator, is_own
-from mixnet.ops.registry import OPERATORS
+from mixnet.ops.operator import Operator
 from mixnet.private_jax import pickling
 
 FOLDER = Path(__file__).parent / "stored_traces"
@@ -116,7 +115,7 @@ def name_of(op: Operator) -> str | None:
     if op.is_known_by_forward and op.forward is not None:
         inner = name_of(op.forward)
         return None if inner is None else f"{type(op).__module__}:{type(op).__name__}({inner})"
-    return op.name if OPERATORS.get(op.name) is op and not is_own(op) else None
+    return op.name if op.is_known_by_name else None
 
 
 class _UnnamedError(Exception):

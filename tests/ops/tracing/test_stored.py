@@ -94,9 +94,9 @@ print(json.dumps([losses, count, different]))
 """
 
 
-def run(how: str) -> Any:
+def run(option: str) -> Any:
     done = processes.run(
-        [sys.executable, "-c", PROGRAM, how],
+        [sys.executable, "-c", PROGRAM, option],
         env={**os.environ, "MIXNET_CACHE_DIR": "off"},
         capture_output=True,
         text=True,
