@@ -12,7 +12,7 @@ import numpy as np
 from mixnet.base import MXNetError
 from mixnet.ops.operator import Operator, Statics, is_own
 from mixnet.ops.tracing.family import Family
-from mixnet.ops.tracing.template import pattern_of
+from mixnet.ops.tracing.template import Call, kind_of
 from mixnet.private_jax.jaxprs import ClosedJaxpr
 from mixnet.private_jax.tracing import flat_tracer, whole_tracebacks
 
@@ -56,20 +56,20 @@ def _written_or_traced(
 ) -> ClosedJaxpr:
     """The jaxpr, written from traces for other shapes if these show what it must be."""
     # A user's function may do one thing to few elements and another to many.
-    place = None if is_own(op.forward or op) else pattern_of(statics, inputs)
-    if place is None:
+    call = Call(statics, inputs)
+    kind = None if is_own(op.forward or op) else kind_of(call)
+    if kind is None:
         return _traced(op, statics, inputs, scalars)
-    pattern, extents = place
-    key = (op, pattern, scalars)
+    key = (op, kind, scalars)
     family = _families.get(key)
     if family is None:
         if len(_families) >= MOST_TRACES:
             _families.clear()
-        family = _families[key] = Family(pattern)
-    jaxpr = family.at(extents)
+        family = _families[key] = Family()
+    jaxpr = family.at(call)
     if jaxpr is None:
         jaxpr = _traced(op, statics, inputs, scalars)
-        family.learn(extents, jaxpr)
+        family.learn(call, jaxpr)
     return jaxpr
 
 
