@@ -19,6 +19,7 @@ import runpy
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from types import CodeType
@@ -27,12 +28,16 @@ from typing import Any
 from mixnet.ops.operator import Operator
 from mixnet.ops.registry import find
 from mixnet.ops.tracing import shape_free, stored, traced
-from mixnet.ops.tracing.family import Family
+from mixnet.ops.tracing.comparison import compared
 from mixnet.ops.tracing.inlined import inlined
-from mixnet.ops.tracing.template import Extents, Pattern, Template
+from mixnet.ops.tracing.template import Call, Template
 
-Calls = dict[bytes, tuple[str, str, tuple[Any, ...], tuple[int, ...]]]
-"""Of each family of calls: its kind, the operator's name, what else decides, and a shape or extents of it."""
+Calls = dict[bytes, tuple[str, str, tuple[Any, ...], list[Any]]]
+"""Of each family of calls: the kind of its entry, the operator's name, what else decides, and examples: shapes
+of arrays that have forms, or whole calls.
+"""
+
+_MOST_EXAMPLES = 6
 
 _TO = "MIXNET_STORE_TRACES"  # the file to which a process of a program writes
 
@@ -46,18 +51,24 @@ def known_calls() -> tuple[Calls, Path]:
 
 def calls_here() -> Calls:
     """The calls of this process that other processes may know, by their keys."""
-    families = [(shape_free.KIND, *each) for each in shape_free.known_calls()]
-    families += [
-        (traced.KIND, key, family.known_extents()[0])
-        for key, family in traced.families()
-        if family.known_extents()
+    families: list[tuple[str, Any, list[Any]]] = [
+        (shape_free.KIND, key, [shape]) for key, shape in shape_free.known_calls()
     ]
+    families += [(traced.KIND, key, each.known_calls()) for key, each in traced.families()]
     calls: Calls = {}
-    for kind, (op, *rest), extents in families:
+    for kind, (op, *rest), examples in families:
         name, key = stored.name_of(op), stored.key_of(kind, op, *rest)
-        if name is not None and key is not None and operator_of(name) is op:
-            calls[key] = (kind, name, tuple(rest), extents)
+        if examples and name is not None and key is not None and operator_of(name) is op:
+            calls[key] = (kind, name, tuple(rest), examples[:_MOST_EXAMPLES])
     return calls
+
+
+def add(calls: Calls, more: Calls) -> None:
+    """Add calls, and to families that are known more examples."""
+    for key, (kind, name, rest, examples) in more.items():
+        known = calls.setdefault(key, (kind, name, rest, []))[3]
+        known += [each for each in examples if each not in known]
+        del known[_MOST_EXAMPLES if kind == traced.KIND else 1 :]
 
 
 def operator_of(name: str) -> Operator:
@@ -73,17 +84,15 @@ def operator_of(name: str) -> Operator:
 def entries_of(calls: Calls) -> dict[bytes, tuple[set[str], bytes]]:
     """The entries for these calls, by key; calls of which too little is known have none."""
     entries: dict[bytes, tuple[set[str], bytes]] = {}
-    for key, (kind, name, rest, extents) in calls.items():
+    for key, (kind, name, rest, examples) in calls.items():
         op = operator_of(name)
         traced.clear()
         content: Any
         with SourcesRead() as sources:
             if kind == shape_free.KIND:
-                content = (shape_free.confirmed_form((op, *rest), extents),)
+                content = (shape_free.confirmed_form((op, *rest), examples[0]),)
             else:
-                pattern, scalars = rest
-                template = template_of(op, pattern, scalars, extents)
-                content = None if template is None else [template]
+                content = templates_of(op, rest[1], examples) or None
         written = None if content is None else stored.content_of(content)
         if written is not None:
             entries[key] = sources.names(), written
@@ -138,47 +147,92 @@ def _imported(path: str) -> dict[str, str]:
     return names
 
 
-def template_of(op: Operator, pattern: Pattern, scalars: int, extents: Extents) -> Template | None:
-    """The template of a family, from traces for these extents and for others.
+def templates_of(op: Operator, scalars: int, examples: Sequence[Call]) -> list[Template]:
+    """Templates that give the traces of these calls.
 
-    None if the operator does not take the others, or if the traces have too little in common.
+    There is none for a call whose operator does not take other extents, or whose traces have too little in common.
 
     Args:
         op: the operator.
-        pattern: of the family.
         scalars: how many numbers are inputs too.
-        extents: of a call.
+        examples: calls of one family.
     """
-    for far, near in ((_far, _near), (_doubled, _tripled)):
-        family = Family(pattern)
+    templates: list[Template] = []
+    for call in examples:
+        if all(each.at(call) is None for each in templates):
+            template = template_of(op, scalars, call)
+            if template is not None:
+                templates.append(template)
+    return templates
+
+
+def template_of(op: Operator, scalars: int, call: Call) -> Template | None:
+    """The template of calls like one; None if there is none.
+
+    Args:
+        op: the operator.
+        scalars: how many numbers are inputs too.
+        call: the example.
+    """
+    for change, prove in ((_far, _near), (_doubled, _tripled)):
+        other, proof = changed(call, change), changed(call, prove)
         try:
-            for each in (extents, far(extents)):
-                family.learn(each, traced.trace_at(op, pattern, scalars, each))
-            proof = traced.trace_at(op, pattern, scalars, near(extents))
+            template = compared(
+                call, traced.trace(op, call, scalars), other, traced.trace(op, other, scalars)
+            )
+            expected = inlined(traced.trace(op, proof, scalars))
         except Exception:  # shapes that it refuses
             continue
-        for template in family.templates():
-            program = template.at(near(extents))
-            if program is not None and str(program) == str(inlined(proof)):
-                return template
+        program = None if template is None else template.at(proof)
+        if template is not None and program is not None and str(program) == str(expected):
+            template.is_sure = True
+            return template
     return None
 
 
-def _far(extents: Extents) -> Extents:
-    """Extents that differ from these and from each other."""
-    return tuple([2 * extent + 31 + 10 * i for i, extent in enumerate(extents)])
+def changed(call: Call, change: Callable[[int, int], int]) -> Call:
+    """The call with other extents above 1, in inputs and attributes.
+
+    Args:
+        call: the call.
+        change: from an extent and its number among those of the call to another one.
+    """
+    extents: dict[int, int] = {}
+    for shape, _ in call.inputs:
+        for extent in shape:
+            if extent > 1:
+                extents.setdefault(extent, change(extent, len(extents)))
+    inputs = [
+        (tuple([extents.get(extent, 1) for extent in shape]), dtype) for shape, dtype in call.inputs
+    ]
+    if not extents:  # an operator that makes an array
+        return Call(_with_numbers(call.statics, lambda each: change(each, each)), inputs)
+    return Call(_with_numbers(call.statics, lambda each: extents.get(each, each)), inputs)
 
 
-def _near(extents: Extents) -> Extents:
-    return tuple([extent + 7 + 4 * i * i for i, extent in enumerate(extents)])
+def _with_numbers(attribute: Any, change: Callable[[int], int]) -> Any:
+    """An attribute with other whole numbers above 1."""
+    if type(attribute) is int and attribute > 1:
+        return change(attribute)
+    if type(attribute) is tuple:
+        return tuple([_with_numbers(each, change) for each in attribute])
+    return attribute
 
 
-def _doubled(extents: Extents) -> Extents:
-    return tuple([2 * extent for extent in extents])
+def _far(extent: int, number: int) -> int:
+    return 2 * extent + 31 + 10 * number
 
 
-def _tripled(extents: Extents) -> Extents:
-    return tuple([3 * extent for extent in extents])
+def _near(extent: int, number: int) -> int:
+    return extent + 7 + 4 * number * number
+
+
+def _doubled(extent: int, number: int) -> int:
+    return 2 * extent
+
+
+def _tripled(extent: int, number: int) -> int:
+    return 3 * extent
 
 
 def _run(program: str) -> None:
@@ -221,7 +275,7 @@ def main() -> None:
     calls, path = known_calls()
     for program in options.programs:
         before = len(calls)
-        calls.update(calls_of(program))
+        add(calls, calls_of(program))
         print(f"{program}: {len(calls) - before} more calls", flush=True)
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(pickle.dumps(dict(sorted(calls.items())), protocol=5))

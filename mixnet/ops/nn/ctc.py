@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from mixnet.base import ShapeError
 from mixnet.ops.control import loops
@@ -65,26 +67,68 @@ def ctc_loss(
     """
     _check(data, label, data_lengths, label_lengths)
     time, batch, classes = data.shape
-    length = label.shape[1]
     blank, padding = (0, 0) if blank_label == "first" else (classes - 1, -1)
     label = label.astype(jnp.int32)
     if label_lengths is None:
-        padded = jnp.concatenate([label == padding, jnp.ones((batch, 1), bool)], 1)
-        counts = jnp.argmax(padded, 1).astype(jnp.int32)
+        padded = jax.lax.pad(jax.lax.eq(label, jnp.int32(padding)), True, ((0, 0, 0), (0, 1, 0)))
+        counts = jax.lax.argmax(padded, 1, jnp.int32)
     else:
         counts = label_lengths.astype(jnp.int32)
-    steps = jnp.full((batch,), time) if data_lengths is None else data_lengths.astype(jnp.int32)
+    if data_lengths is None:
+        steps = jax.lax.full((batch,), time, jnp.int32)
+    else:
+        steps = data_lengths.astype(jnp.int32)
 
     # The states of a sequence: its labels with a blank before, between and after them.
-    states = jnp.full((batch, 2 * length + 1), blank, jnp.int32).at[:, 1::2].set(label)
-    repeats = label[:, 1:] == label[:, :-1]
-    logs = jax.nn.log_softmax(data.astype(jnp.promote_types(data.dtype, jnp.float32)), -1)
-    chosen = jnp.clip(states, 0, classes - 1)[None]
-    emitted = jnp.take_along_axis(logs, jnp.broadcast_to(chosen, (time, *states.shape)), 2)
-    inside = jnp.arange(1, length) < counts[:, None]
-    needed = jnp.maximum(counts + (repeats & inside).sum(1), 1)
+    states = jax.lax.pad(label, jnp.int32(blank), ((0, 0, 0), (1, 1, 1)))
+    first, second = _before_and_after(label, 1)
+    inside = _numbers(first.shape, 1) + 1 < counts[:, None]
+    repeats = jax.lax.convert_element_type((first == second) & inside, jnp.int32)
+    needed = jax.lax.max(counts + jax.lax.reduce_sum(repeats, (1,)), jnp.int32(1))
+    emitted = _emitted(data, jax.lax.clamp(jnp.int32(0), states, jnp.int32(classes - 1)))
     loss = _loss(emitted, states, steps, counts)
-    return jnp.where(needed <= steps, loss, 0).astype(data.dtype)
+    loss = jax.lax.select(needed <= steps, loss, jax.lax.full_like(loss, 0))
+    return loss.astype(data.dtype)
+
+
+# Below, of jax.lax: an index or a sum of jax.numpy takes ten times as long to trace.
+
+
+def _emitted(data: Any, states: Any) -> Any:
+    """Log probability of each state at each step, ``(time, batch, states)``."""
+    data = data.astype(jnp.promote_types(data.dtype, jnp.float32))
+    largest = jax.lax.reduce_max(jax.lax.stop_gradient(data), (2,))
+    shifted = data - jax.lax.expand_dims(largest, (2,))
+    sums = jax.lax.reduce_sum(jax.lax.exp(shifted), (2,))
+    logs = shifted - jax.lax.expand_dims(jax.lax.log(sums), (2,))
+    index = jax.lax.broadcast_in_dim(states, (data.shape[0], *states.shape, 1), (1, 2))
+    numbers = jax.lax.GatherDimensionNumbers((), (2,), (2,), (0, 1), (0, 1))
+    return jax.lax.gather(logs, index, numbers, (1, 1, 1), mode="promise_in_bounds")
+
+
+def _numbers(shape: tuple[int, ...], axis: int) -> Any:
+    """The number of each element along an axis."""
+    return jax.lax.broadcasted_iota(jnp.int32, shape, axis)
+
+
+def _before_and_after(rows: Any, distance: int) -> tuple[Any, Any]:
+    """Rows without their last elements, and without their first."""
+    end = max(rows.shape[1] - distance, 0)
+    return (
+        jax.lax.slice_in_dim(rows, 0, end, axis=1),
+        jax.lax.slice_in_dim(rows, min(distance, rows.shape[1]), None, axis=1),
+    )
+
+
+def _at(array: Any, *places: Any) -> Any:
+    """The elements at places, of which there is an array for each axis; extents of 1 are repeated."""
+    shape = np.broadcast_shapes(*[each.shape for each in places])
+    axes = tuple(range(len(shape)))
+    parts = [jax.lax.broadcast_in_dim(each, (*shape, 1), axes) for each in places]
+    axes = tuple(range(array.ndim))
+    numbers = jax.lax.GatherDimensionNumbers((), axes, axes)
+    index = jax.lax.concatenate(parts, len(shape))
+    return jax.lax.gather(array, index, numbers, (1,) * array.ndim, mode="promise_in_bounds")
 
 
 @jax.custom_vjp
@@ -97,26 +141,30 @@ def _loss(emitted: Any, states: Any, steps: Any, counts: Any) -> Any:
         steps: of each sequence.
         counts: labels of each sequence.
     """
-    return _ended(_reached(emitted, states, steps)[-1], counts)
+    return _ended(_reached(emitted, states, steps)[0], counts)
 
 
 def _loss_and_visits(emitted: Any, states: Any, steps: Any, counts: Any) -> tuple[Any, Any]:
     # What remains of a sequence after a step is a sequence too, read backwards: one loop computes both.
     time, batch, number = emitted.shape
-    at = jnp.arange(time)[:, None, None]
-    back = jnp.clip(steps[:, None] - 1 - at, 0)
-    mirror = jnp.clip(2 * counts[:, None] - jnp.arange(number), 0)
-    rows = jnp.arange(batch)[:, None]
-    both = _reached(
-        jnp.concatenate([emitted, emitted[back, rows, mirror]], 1),
-        jnp.concatenate([states, states[rows, mirror]]),
-        jnp.concatenate([steps, steps]),
+    zero = jnp.int32(0)
+    at = _numbers((time, 1, 1), 0)
+    back = jax.lax.max(steps[None, :, None] - 1 - at, zero)
+    mirror = jax.lax.max(2 * counts[:, None] - _numbers((1, number), 1), zero)
+    rows = _numbers((batch, 1), 0)
+    places = (back, rows[None], mirror[None])
+    ended, reached = _reached(
+        jax.lax.concatenate([emitted, _at(emitted, *places)], 1),
+        jax.lax.concatenate([states, _at(states, rows, mirror)], 0),
+        jax.lax.concatenate([steps, steps], 0),
     )
-    reached, remaining = both[:, :batch], both[:, batch:]
-    loss = _ended(reached[-1], counts)
-    visits = jnp.exp(reached + remaining[back, rows, mirror] - emitted + loss[:, None])
-    inside = (at < steps[:, None]) & (jnp.arange(number) <= 2 * counts[:, None])
-    return loss, jnp.where(inside, visits, 0)
+    reached, remaining = jax.lax.split(reached, (batch, batch), 1)
+    loss = _ended(ended, counts)
+    visits = jax.lax.exp(reached + _at(remaining, *places) - emitted + loss[None, :, None])
+    inside = (at < steps[None, :, None]) & (
+        _numbers((1, 1, number), 2) <= 2 * counts[None, :, None]
+    )
+    return loss, jax.lax.select(inside, visits, jax.lax.full_like(visits, 0))
 
 
 def _by_visits(visits: Any, head: Any) -> tuple[Any, None, None, None]:
@@ -126,32 +174,52 @@ def _by_visits(visits: Any, head: Any) -> tuple[Any, None, None, None]:
 _loss.defvjp(_loss_and_visits, _by_visits)
 
 
-def _reached(emitted: Any, states: Any, steps: Any) -> Any:
-    """Log probability of the first steps, over all ways that end in a state; the last remain."""
+def _reached(emitted: Any, states: Any, steps: Any) -> tuple[Any, Any]:
+    """Log probability of the first steps, over all ways that end in a state: of all, and of each number."""
     batch, number = states.shape
     # A label may follow another directly, except its own repetition; blanks are alike.
-    skips = jnp.zeros(states.shape, bool).at[:, 2:].set(states[:, 2:] != states[:, :-2])
+    before, after = _before_and_after(states, 2)
+    skips = jax.lax.pad(before != after, False, ((0, 0, 0), (min(2, number), 0, 0)))
+    never = jnp.asarray(_NEVER, emitted.dtype)
+
+    def shifted(reached: Any, distance: int) -> Any:
+        before, _ = _before_and_after(reached, distance)
+        return jax.lax.pad(before, never, ((0, 0, 0), (min(distance, number), 0, 0)))
 
     def one(reached: Any, inputs: Any) -> tuple[Any, Any]:
         step, emitted = inputs
-        never = jnp.full((batch, 2), _NEVER, reached.dtype)
-        previous = jnp.concatenate([never[:, :1], reached[:, :-1]], 1)
-        skipped = jnp.concatenate([never, reached[:, :-2]], 1)[:, :number]
-        paths = jnp.stack([reached, previous, jnp.where(skips, skipped, _NEVER)])
-        after = jax.nn.logsumexp(paths, 0) + emitted
-        after = jnp.where((step < steps)[:, None], after, reached)
+        skipped = jax.lax.select(skips, shifted(reached, 2), jax.lax.full_like(reached, _NEVER))
+        after = _sum_of_logs(reached, shifted(reached, 1), skipped) + emitted
+        runs = jax.lax.broadcast_in_dim(step < steps, after.shape, (0,))
+        after = jax.lax.select(runs, after, reached)
         return after, after
 
-    start = jnp.where(jnp.arange(number) < 2, emitted[0], _NEVER)
-    _, later = loops.scan(one, start, (jnp.arange(1, emitted.shape[0]), emitted[1:]))
-    return jnp.concatenate([start[None], later])
+    # Before the first step, a sequence is at its first blank.
+    start = jax.lax.pad(
+        jax.lax.full((batch, 1), 0, emitted.dtype), never, ((0, 0, 0), (0, number - 1, 0))
+    )
+    times = _numbers((emitted.shape[0],), 0)
+    ended, reached = loops.scan(one, start, (times, emitted))
+    return ended, reached
+
+
+def _sum_of_logs(*logs: Any) -> Any:
+    """The logarithm of a sum, from the logarithms of its terms."""
+    largest = functools.reduce(jax.lax.max, map(jax.lax.stop_gradient, logs))
+    zero = jax.lax.full_like(largest, 0)
+    largest = jax.lax.select(jax.lax.is_finite(largest), largest, zero)
+    terms = [jax.lax.exp(each - largest) for each in logs]
+    return jax.lax.log(functools.reduce(jax.lax.add, terms)) + largest
 
 
 def _ended(reached: Any, counts: Any) -> Any:
-    rows = jnp.arange(counts.shape[0])
-    with_blank = reached[rows, 2 * counts]
-    without = jnp.where(counts > 0, reached[rows, jnp.maximum(2 * counts - 1, 0)], _NEVER)
-    return -jnp.logaddexp(with_blank, without)
+    rows = _numbers(counts.shape, 0)
+    last = 2 * counts
+    zero = jnp.int32(0)
+    with_blank = _at(reached, rows, last)
+    without = _at(reached, rows, jax.lax.max(last - 1, zero))
+    without = jax.lax.select(counts > 0, without, jax.lax.full_like(without, _NEVER))
+    return -_sum_of_logs(with_blank, without)
 
 
 def _check(

@@ -10,12 +10,14 @@ import numpy as np
 
 from mixnet.ops.tracing.inlined import inlined
 from mixnet.ops.tracing.template import (
+    Call,
     Extents,
     Formula,
     Open,
     OpenJaxpr,
     Pattern,
     Template,
+    pattern_of,
     value_of,
 )
 from mixnet.private_jax.equation import Atom, Equation
@@ -48,14 +50,26 @@ def _is_place(atom: Any) -> bool:
     )
 
 
-def compared(
-    pattern: Pattern, first: tuple[Extents, ClosedJaxpr], second: tuple[Extents, ClosedJaxpr]
-) -> Template | None:
-    """What two traces have in common; None if they differ in more than extents."""
+def compared(first: Call, one: ClosedJaxpr, second: Call, other: ClosedJaxpr) -> Template | None:
+    """What the traces of two calls have in common; None if they differ in more than extents."""
+    place = pattern_of(first, second)
+    if place is None:
+        return None
     try:
-        return _Comparison(pattern, first, second).template()
+        return _Comparison(*place, one, other).template()
     except _DiffersError:
         return None
+
+
+def are_equal(call: Call, one: ClosedJaxpr, other: ClosedJaxpr) -> bool:
+    """Whether two programs for a call are the same."""
+    place = pattern_of(call, call)
+    assert place is not None
+    try:
+        _Comparison(*place, one, other).template()
+    except _DiffersError:
+        return False
+    return True
 
 
 def _products(counts: Counter[int], most: int) -> set[tuple[int, ...]]:
@@ -74,15 +88,18 @@ class _Comparison:
     def __init__(
         self,
         pattern: Pattern,
-        first: tuple[Extents, ClosedJaxpr],
-        second: tuple[Extents, ClosedJaxpr],
+        first: Extents,
+        second: Extents,
+        one: ClosedJaxpr,
+        other: ClosedJaxpr,
     ):
         self.pattern = pattern
-        self.extents = list(zip(first[0], second[0], strict=True))
-        self.one, self.other = inlined(first[1]), inlined(second[1])
-        self.is_between = (
-            False  # whether the template holds between the extents of the traces alone
-        )
+        self.extents = list(zip(first, second, strict=True))
+        self.one, self.other = inlined(one), inlined(other)
+        # Whether the template holds between the extents of the traces alone.
+        self.is_between = False
+        self.has_places = False
+        self.is_sure = True
         self.formulas = self._all_formulas()
 
     def _all_formulas(self) -> dict[tuple[int, int], set[Formula]]:
@@ -131,9 +148,11 @@ class _Comparison:
             program,
             self._fixed(),
             self._ranges(),
+            self._order(),
             self.pattern,
             self._results(),
             len(self.one.jaxpr.invars) - len(self.pattern.inputs),
+            self.is_sure,
         )
 
     def _program(self, first: ClosedJaxpr, second: ClosedJaxpr) -> OpenJaxpr:
@@ -155,13 +174,15 @@ class _Comparison:
             steps.append(self._open_params(left.params, right.params))
             if left.primitive.name == "slice":
                 self._check_slice(left, right)
+            elif left.primitive.name == "split" and left.params["sizes"] != right.params["sizes"]:
+                self.is_sure = False
             for a, b in zip(left.outvars, right.outvars, strict=True):
                 same[a] = b
                 self._dtypes(a, b)
         for a, b in zip(one.outvars, other.outvars, strict=True):
             if self._operand(a, b, same) is not None:
                 raise _DiffersError
-        self._check_places(one)
+        self._check_places(one, literals)
         return OpenJaxpr(one, steps, literals)
 
     def _fixed(self) -> dict[Formula, int]:
@@ -193,7 +214,10 @@ class _Comparison:
         return {varied[0]: (min(self.extents[varied[0]]), max(self.extents[varied[0]]))}
 
     def _check_slice(self, left: Equation, right: Equation) -> None:
-        """Note a part whose ends stay while the extent changes."""
+        """Note a part whose ends stay while the extent changes, and one whose ends change.
+
+        They may equal another extent by chance: half of 4 and of 28 are 2 and 14.
+        """
         (before,), (after,) = left.invars, right.invars
         for axis, (a, b) in enumerate(zip(before.aval.shape, after.aval.shape, strict=True)):
             start, limit = (
@@ -202,17 +226,40 @@ class _Comparison:
             )
             if a != b and (start[0] == start[1] != 0 or limit[0] == limit[1]):
                 self.is_between = True
+            if start[0] != start[1] or (limit[0] != limit[1] and limit != (a, b)):
+                self.is_sure = False
 
-    def _check_places(self, jaxpr: Any) -> None:
-        """Note places that stay, in a program that reads or writes at places."""
+    def _check_places(self, jaxpr: Any, literals: dict[tuple[int, int], Formula]) -> None:
+        """Note whether a program reads or writes at places, and whether some of them stay."""
         names = {equation.primitive.name for equation in jaxpr.eqns}
         if not names.isdisjoint(_AT_PLACES):
+            self.has_places = True
+            if {"iota", "scatter"} <= names:
+                # Nothing would check that there are as many elements as places to write them to.
+                raise _DiffersError
             self.is_between |= any(
-                _is_place(atom)
-                for equation in jaxpr.eqns
+                _is_place(atom) and (place, operand) not in literals
+                for place, equation in enumerate(jaxpr.eqns)
                 if equation.primitive.name in _AT_PLACES or equation.primitive.name in _JOINING
-                for atom in equation.invars
+                for operand, atom in enumerate(equation.invars)
             )
+
+    def _order(self) -> list[tuple[int, int, bool]]:
+        """Pairs of extents of which one is larger in both traces, and whether that is the first.
+
+        A program that reads or writes at places may have the smaller of two extents, as that of the
+        diagonal of a matrix has.
+        """
+        if not self.has_places:
+            return []
+        return [
+            (i, j, one[0] > other[0])
+            for (i, one), (j, other) in itertools.combinations(enumerate(self.extents), 2)
+            if (one[0] > other[0]) == (one[1] > other[1])
+            and one[0] != other[0]
+            and one[1] != other[1]
+            and (self._varies(i) or self._varies(j))
+        ]
 
     def _operand(self, a: Atom, b: Atom, same: dict[Atom, Atom]) -> Formula | None:
         """The formula of a number; None for a variable, and for a number that does not change."""

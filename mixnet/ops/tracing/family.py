@@ -9,69 +9,78 @@ from __future__ import annotations
 
 from math import log
 
-from mixnet.ops.tracing.comparison import compared
-from mixnet.ops.tracing.template import Extents, Pattern, Template
+from mixnet.ops.tracing.comparison import are_equal, compared
+from mixnet.ops.tracing.template import Call, Template
 from mixnet.private_jax.jaxprs import ClosedJaxpr
 
-_MOST_TRACES = 7
+_MOST_TRACES = 12
 """Traces that are compared with each other before a family learns nothing more."""
+
+_MOST_PARTNERS = 2
+"""Traces that the last one is compared with, beside the nearest, until something is learned."""
 
 
 class Family:
-    """The calls of one operator whose shapes have one pattern."""
+    """The calls of one operator that are of one kind: they differ in extents alone."""
 
-    def __init__(self, pattern: Pattern):
-        self._pattern = pattern
-        self._traces: list[tuple[Extents, ClosedJaxpr]] = []
+    def __init__(self) -> None:
+        self._traces: list[tuple[Call, ClosedJaxpr]] = []
         self._is_compared = True  # the last trace, with others
         self._templates: list[Template] = []
+        self._unsure: tuple[Template, ClosedJaxpr] | None = (
+            None  # with what it says of the next trace
+        )
 
-    def at(self, extents: Extents) -> ClosedJaxpr | None:
-        """The jaxpr for these extents, without tracing; None if it is not known."""
+    def at(self, call: Call) -> ClosedJaxpr | None:
+        """The jaxpr for a call, without tracing; None if it is not known."""
         if not self._is_compared:
             # Only now, since most operators never meet a third shape.
             self._is_compared = True
             self._compare()
         for template in reversed(self._templates):
-            jaxpr = template.at(extents)
+            jaxpr = template.at(call)
             if jaxpr is not None:
-                return jaxpr
+                if template.is_sure:
+                    return jaxpr
+                self._unsure = (template, jaxpr)
         return None
 
     def know(self, templates: list[Template]) -> None:
         """Take over templates from elsewhere."""
         self._templates += templates
 
-    def templates(self) -> list[Template]:
-        """What is known of all the family's shapes."""
-        if not self._is_compared:
-            self._is_compared = True
-            self._compare()
-        return self._templates
+    def known_calls(self) -> list[Call]:
+        """The calls for which there are traces."""
+        return [call for call, _ in self._traces]
 
-    def known_extents(self) -> list[Extents]:
-        """The extents for which there are traces."""
-        return [extents for extents, _ in self._traces]
-
-    def learn(self, extents: Extents, jaxpr: ClosedJaxpr) -> None:
+    def learn(self, call: Call, jaxpr: ClosedJaxpr) -> None:
         """Take note of a trace."""
+        if self._unsure is not None:
+            template, expected = self._unsure
+            self._unsure = None
+            template.is_sure = are_equal(call, expected, jaxpr)
+            if not template.is_sure:
+                self._templates.remove(template)
         if len(self._traces) < _MOST_TRACES:
-            self._traces.append((extents, jaxpr))
+            self._traces.append((call, jaxpr))
             self._is_compared = len(self._traces) < 2
 
     def _compare(self) -> None:
-        """Compare the last trace with one of which most extents differ, else with one of which one does."""
-        *others, last = self._traces
+        """Compare the last trace with those that differ most from it, then with that which differs least."""
+        *others, (last, jaxpr) = self._traces
 
-        def difference(other: tuple[Extents, ClosedJaxpr]) -> tuple[int, float]:
-            ratios = [abs(log(a / b)) for a, b in zip(last[0], other[0], strict=True)]
+        def difference(other: tuple[Call, ClosedJaxpr]) -> tuple[int, float]:
+            ratios = [
+                abs(log(a / b))
+                for (one, _), (two, _) in zip(last.inputs, other[0].inputs, strict=True)
+                for a, b in zip(one, two, strict=True)
+            ]
             return sum(ratio > 0 for ratio in ratios), sum(ratios)
 
-        others.sort(key=difference)
-        farthest = others.pop()
-        partners = [farthest, *[each for each in others if difference(each)[0] == 1][-1:]]
-        for partner in partners:
-            template = compared(self._pattern, partner, last)
+        others.sort(key=difference, reverse=True)
+        partners = others[:_MOST_PARTNERS] + others[_MOST_PARTNERS:][-1:]
+        for call, other in partners:
+            template = compared(call, other, last, jaxpr)
             if template is not None:
                 self._templates.append(template)
                 return

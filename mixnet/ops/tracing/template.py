@@ -19,89 +19,152 @@ if TYPE_CHECKING:
     from mixnet.ops.operator import Statics
 
 Extents = tuple[int, ...]
-"""The different extents of the inputs of a call, in order of their first place."""
+"""The extents of the inputs of a call that are open, in order of their first place."""
 
 Formula = tuple[tuple[int, ...], ...]
 """A sum of products of extents, each given by its index; -1 stands for the factor -1."""
 
 
-class Pattern(NamedTuple):
-    """What shapes have in common that differ in their extents alone: which extents are equal, which are 1.
+class Call(NamedTuple):
+    """What an operator is called with."""
 
-    Whole numbers among the attributes that equal an extent, as ``num_filter`` does, count as extents.
+    statics: Statics
+    inputs: Sequence[tuple[tuple[int, ...], np.dtype]]
+
+
+class Extent:
+    """In the place of a whole number among the attributes: it equals an extent, as ``num_filter`` does."""
+
+    def __init__(self, index: int):
+        self.index = index
+
+
+def kind_of(call: Call) -> Any:
+    """What calls have in common that differ in extents above 1, and in such numbers among the attributes.
+
+    None if an input has no elements, which is a special case, if its extents are symbols, or if there is
+    nothing to differ in.
+    """
+    kinds = []
+    for shape, dtype in call.inputs:
+        if any(not isinstance(extent, int) or extent < 1 for extent in shape):
+            return None
+        kinds.append((dtype, tuple([extent > 1 for extent in shape])))
+    statics = _without_numbers(call.statics)
+    if statics == call.statics and not any(any(is_open) for _, is_open in kinds):
+        return None
+    return statics, tuple(kinds)
+
+
+def _without_numbers(attribute: object) -> Any:
+    if type(attribute) is int and attribute > 1:
+        return int
+    if type(attribute) is tuple:
+        return tuple([_without_numbers(each) for each in attribute])
+    return attribute
+
+
+class Pattern(NamedTuple):
+    """Which extents are equal in two calls of one kind. Where others coincide does not matter.
 
     Args:
-        statics: the attributes, an extent given by its index.
+        statics: the attributes, an :class:`Extent` in the place of numbers that equal one in both calls.
         inputs: for each input the dtype and, for each axis, an index of extents, or minus the extent
             where that is part of the pattern: 1, and those of a stream of random numbers.
     """
 
-    statics: tuple[Any, ...]
+    statics: Any
     inputs: tuple[tuple[np.dtype, tuple[int, ...]], ...]
 
+    def extents(self, call: Call) -> Extents | None:
+        """The extents of a third call of this kind; None if it does not have the pattern."""
+        extents: dict[int, int] = {}
+        for (shape, _), (_, axes) in zip(call.inputs, self.inputs, strict=True):
+            for extent, index in zip(shape, axes, strict=True):
+                expected = extents.setdefault(index, extent) if index >= 0 else -index
+                if extent != expected:
+                    return None
+        constants: set[int] = set()
+        if not _fits(self.statics, call.statics, extents, constants):
+            return None
+        # As many groups as channels are another case than a few groups of as many channels.
+        if not constants.isdisjoint(extents.values()):
+            return None
+        return tuple([extents[index] for index in range(len(extents))])
 
-def pattern_of(
-    statics: Statics, inputs: Sequence[tuple[tuple[int, ...], np.dtype]]
-) -> tuple[Pattern, Extents] | None:
-    """The pattern of a call and its extents.
 
-    None if an input has no elements, which is a special case, or if its extents are symbols.
+def _fits(pattern: Any, attribute: Any, extents: dict[int, int], constants: set[int]) -> bool:
+    """Whether an attribute is as the pattern says.
+
+    Args:
+        pattern: of the attribute.
+        attribute: that of a call.
+        extents: those of its inputs; without any, the attributes add theirs.
+        constants: numbers that are no extents are added to it.
     """
-    indices: dict[int, int] = {}
+    if type(pattern) is Extent:
+        return bool(extents.setdefault(pattern.index, attribute) == attribute)
+    if type(pattern) is tuple:
+        return all(
+            _fits(each, other, extents, constants)
+            for each, other in zip(pattern, attribute, strict=True)
+        )
+    if type(pattern) is int and pattern > 1:
+        constants.add(pattern)
+    return bool(pattern == attribute)
+
+
+def pattern_of(first: Call, second: Call) -> tuple[Pattern, Extents, Extents] | None:
+    """The pattern of two calls of one kind, and the extents of each; None if their attributes differ."""
+    indices: dict[tuple[int, int], int] = {}
     places: list[tuple[np.dtype, tuple[int, ...]]] = []
-    for shape, dtype in inputs:
-        if (shape, dtype) == STREAM_SPEC:
-            places.append((dtype, (-shape[0],)))
-            continue
-        axes = []
-        for extent in shape:
-            if not isinstance(extent, int) or extent < 1:  # a symbol of JAX, or no elements
-                return None
-            axes.append(-1 if extent == 1 else indices.setdefault(extent, len(indices)))
+    for (one, dtype), (other, _) in zip(first.inputs, second.inputs, strict=True):
+        is_stream = (one, dtype) == STREAM_SPEC and one == other
+        axes = [
+            -a if a == 1 or is_stream else indices.setdefault((a, b), len(indices))
+            for a, b in zip(one, other, strict=True)
+        ]
         places.append((dtype, tuple(axes)))
     if not indices:
         # An operator that makes an array takes its extents as attributes.
-        _collect(statics, indices)
-    if not indices:
+        _collect(first.statics, second.statics, indices)
+    try:
+        statics = _named(first.statics, second.statics, indices)
+    except _DiffersError:
         return None
-    named = tuple([_named(each, indices) for each in statics])
-    return Pattern(named, tuple(places)), tuple(indices)
+    pairs = list(indices)
+    return (
+        Pattern(statics, tuple(places)),
+        tuple([a for a, _ in pairs]),
+        tuple([b for _, b in pairs]),
+    )
 
 
-def call_of(
-    pattern: Pattern, extents: Extents
-) -> tuple[Statics, tuple[tuple[tuple[int, ...], np.dtype], ...]]:
-    """Attributes and inputs of the call that has a pattern and these extents."""
-    inputs = [
-        (tuple([1 if index < 0 else extents[index] for index in axes]), dtype)
-        for dtype, axes in pattern.inputs
-    ]
-    return tuple([_unnamed(each, extents) for each in pattern.statics]), tuple(inputs)
+class _DiffersError(Exception):
+    """An attribute differs that is no extent."""
 
 
-def _unnamed(attribute: object, extents: Extents) -> Any:
-    if type(attribute) is not tuple:
-        return attribute
-    if len(attribute) == 2 and attribute[0] == "extent":
-        return extents[attribute[1]]
-    return tuple([_unnamed(each, extents) for each in attribute])
+def _collect(one: Any, other: Any, indices: dict[tuple[int, int], int]) -> None:
+    if type(one) is tuple:
+        for a, b in zip(one, other, strict=True):
+            _collect(a, b, indices)
+    elif type(one) is int and one > 1:
+        indices.setdefault((one, other), len(indices))
 
 
-def _collect(attributes: tuple[object, ...], indices: dict[int, int]) -> None:
-    for each in attributes:
-        if type(each) is tuple:
-            _collect(each, indices)
-        elif type(each) is int and each > 1:
-            indices.setdefault(each, len(indices))
+def _named(one: Any, other: Any, indices: dict[tuple[int, int], int]) -> Any:
+    """An attribute with extents in the place of the numbers that equal them.
 
-
-def _named(attribute: object, indices: dict[int, int]) -> Any:
-    """An attribute with the index of an extent in the place of a number that equals one."""
-    if type(attribute) is int:
-        return ("extent", indices[attribute]) if attribute in indices else attribute
-    if type(attribute) is tuple:
-        return tuple([_named(each, indices) for each in attribute])
-    return attribute
+    Raises:
+        _DiffersError: the numbers differ, and are no extents.
+    """
+    if type(one) is tuple:
+        return tuple([_named(a, b, indices) for a, b in zip(one, other, strict=True)])
+    if type(one) is int and (one, other) in indices:
+        return Extent(indices[one, other])
+    if one != other:
+        raise _DiffersError
+    return one
 
 
 class OpenJaxpr:
@@ -207,9 +270,12 @@ class Template:
         fixed: values of the formulas that gave the same in both traces. Nothing shows whether a number
             follows from them, so they must give the same in others.
         ranges: the extents, by index, that must lie between two numbers: those of the traces.
+        order: pairs of extents, by index, and whether the first of them must be the larger one;
+            if not, the second must be.
         pattern: of the inputs.
         like: for each result, the input whose shape it had in both traces; -1 for none.
         numbers: how many inputs are numbers. They follow the arrays.
+        is_sure: whether two traces are enough; otherwise, a third must show that it is right.
     """
 
     def __init__(
@@ -217,20 +283,29 @@ class Template:
         program: OpenJaxpr,
         fixed: dict[Formula, int],
         ranges: dict[int, tuple[int, int]],
+        order: list[tuple[int, int, bool]],
         pattern: Pattern,
         like: list[int],
         numbers: int,
+        is_sure: bool,
     ):
-        self._program, self._fixed, self._ranges = program, fixed, ranges
+        self.is_sure = is_sure
+        self._program, self._fixed, self._ranges, self._order = program, fixed, ranges, order
         self._pattern, self._like, self._numbers = pattern, like, numbers
 
-    def at(self, extents: Extents) -> ClosedJaxpr | None:
-        """The jaxpr for these extents; None if a shape in it does not fit."""
+    def at(self, call: Call) -> ClosedJaxpr | None:
+        """The jaxpr for a call of this kind; None if it is another one, or a shape in it does not fit."""
+        extents = self._pattern.extents(call)
+        if extents is None:
+            return None
         if any(not low <= extents[i] <= high for i, (low, high) in self._ranges.items()):
             return None
+        for i, j, is_larger in self._order:
+            if extents[i] == extents[j] or (extents[i] > extents[j]) != is_larger:
+                return None
         if any(value_of(formula, extents) != value for formula, value in self._fixed.items()):
             return None
-        shapes = [shape_of(axes, extents) for _, axes in self._pattern.inputs]
+        shapes = [shape for shape, _ in call.inputs]
         body = self._program.at([*shapes, *[()] * self._numbers], extents)
         if body is None:
             return None
@@ -249,11 +324,6 @@ def _in_type_of(example: float | np.ndarray, value: int) -> Any:
     if isinstance(example, np.ndarray):
         return np.asarray(value, example.dtype)
     return type(example)(value)
-
-
-def shape_of(axes: tuple[int, ...], extents: Extents) -> tuple[int, ...]:
-    """The shape of an input of a pattern."""
-    return tuple([extents[each] if each >= 0 else -each for each in axes])
 
 
 def value_of(formula: Formula, extents: Extents) -> int:

@@ -13,7 +13,7 @@ from mixnet.base import MXNetError
 from mixnet.ops.operator import Operator, Statics, is_own
 from mixnet.ops.tracing import stored
 from mixnet.ops.tracing.family import Family
-from mixnet.ops.tracing.template import Extents, Pattern, call_of, pattern_of
+from mixnet.ops.tracing.template import Call, kind_of
 from mixnet.private_jax.jaxprs import ClosedJaxpr
 from mixnet.private_jax.tracing import flat_tracer, whole_tracebacks
 
@@ -60,23 +60,23 @@ def _written_or_traced(
 ) -> ClosedJaxpr:
     """The jaxpr, written from traces for other shapes if these show what it must be."""
     # A user's function may do one thing to few elements and another to many.
-    place = None if is_own(op.forward or op) else pattern_of(statics, inputs)
-    if place is None:
+    call = Call(statics, inputs)
+    kind = None if is_own(op.forward or op) else kind_of(call)
+    if kind is None:
         return _traced(op, statics, inputs, scalars)
-    pattern, extents = place
-    key = (op, pattern, scalars)
+    key = (op, kind, scalars)
     family = _families.get(key)
     if family is None:
         if len(_families) >= MOST_TRACES:
             _families.clear()
-        family = _families[key] = Family(pattern)
+        family = _families[key] = Family()
         templates = stored.find(KIND, *key)
         if templates is not None:
             family.know(templates)
-    jaxpr = family.at(extents)
+    jaxpr = family.at(call)
     if jaxpr is None:
         jaxpr = _traced(op, statics, inputs, scalars)
-        family.learn(extents, jaxpr)
+        family.learn(call, jaxpr)
     return jaxpr
 
 
@@ -125,20 +125,18 @@ def _flat(function: Any) -> Any:
 _trace = flat_tracer()
 
 
-def trace_at(op: Operator, pattern: Pattern, scalars: int, extents: Extents) -> ClosedJaxpr:
-    """The jaxpr of a call of a family, traced.
+def trace(op: Operator, call: Call, scalars: int) -> ClosedJaxpr:
+    """The jaxpr of a call, traced whatever is known.
 
     Args:
         op: the operator.
-        pattern: of the family.
+        call: its attributes and inputs.
         scalars: how many numbers are inputs too.
-        extents: of the call.
 
     Raises:
         Exception: what the operator raises for such inputs.
     """
-    statics, inputs = call_of(pattern, extents)
-    return _traced(op, statics, inputs, scalars)
+    return _traced(op, call.statics, tuple(call.inputs), scalars)
 
 
 def families() -> list[tuple[Any, Family]]:

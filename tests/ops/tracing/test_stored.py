@@ -20,6 +20,7 @@ from mixnet.ops.registry import find
 from mixnet.ops.schema.attributes import ONE, Dynamic
 from mixnet.ops.tracing import shape_free, stored, traced
 from mixnet.ops.tracing.inlined import inlined
+from mixnet.ops.tracing.template import Call
 from mixnet.passes.differentiate import BackwardOp
 from mixnet.private_jax import pickling
 from mixnet.tools import store_traces
@@ -62,6 +63,7 @@ import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.ops.tracing import stored, traced
 from mixnet.ops.tracing.inlined import inlined
+from mixnet.ops.tracing.template import Call
 
 if sys.argv[1] == "without":
     stored.forget(stored.NONE)
@@ -127,23 +129,28 @@ def test_entries_are_what_is_traced(part: int) -> None:
     file = stored._file()
     assert file is not None
     for key in usable_keys(file)[part::200]:
-        kind, name, rest, extents = calls[key]
+        kind, name, rest, examples = calls[key]
         op = store_traces.operator_of(name)
         entry = file.entry(key)
         assert entry is not None
         content = pickling.loads(entry[1])
         if kind == shape_free.KIND:
-            form = shape_free.confirmed_form((op, *rest), extents)
+            form = shape_free.confirmed_form((op, *rest), examples[0])
             (known,) = content
             assert (form is None) == (known is None), name
             if form is not None:
                 assert shape_free._normal_form(form) == shape_free._normal_form(known), name
             continue
-        (template,) = content
-        program = template.at(extents)
-        assert program is not None, name
-        own = traced.trace_at(op, *rest, extents)
-        assert str(program) == str(inlined(own)), (name, rest, extents)
+        filled_in = [
+            (call, program)
+            for call in examples
+            for template in content
+            if (program := template.at(call)) is not None
+        ]
+        assert filled_in, name
+        for call, program in filled_in:
+            expected = str(inlined(traced.trace(op, call, rest[1])))
+            assert str(program) == expected, (name, call)
 
 
 def test_most_entries_can_be_used() -> None:
@@ -187,10 +194,7 @@ def test_an_operator_whose_source_has_changed_is_traced(
         shutil.copy2(stored.SOURCES / name, tmp_path / name)
     monkeypatch.setattr(stored, "SOURCES", tmp_path)
     of_exp = "form", find("exp"), (), ((((True, True)), F32),), 0
-    of_softmax = [
-        key for key in store_traces.known_calls()[0].values() if key[:2] == ("templates", "softmax")
-    ]
-    kind, _, rest, _ = of_softmax[0]
+    of_softmax = "templates", find("softmax"), *_softmax_call()[:2]
     later = stored.path_here().stat().st_mtime + 1000
 
     def known() -> tuple[bool, bool]:
@@ -223,15 +227,16 @@ def source_of(name: str) -> str:
 
 def test_what_a_source_imports_counts() -> None:
     with store_traces.SourcesRead() as sources:
-        traced.trace_at(*[(op := find("softmax")), *_softmax_call()], (4, 5))
-    assert source_of("softmax") in sources.names() and op is not None
+        traced.trace(find("softmax"), _softmax_call()[2], 0)
+    assert source_of("softmax") in sources.names()
     assert not any(name.startswith("ops/tracing/") for name in sources.names())
 
 
-def _softmax_call() -> tuple[Any, int]:
-    for kind, name, rest, _ in store_traces.known_calls()[0].values():
-        if (kind, name) == ("templates", "softmax") and [len(a) for _, a in rest[0].inputs] == [2]:
-            return rest[0], rest[1]
+def _softmax_call() -> tuple[Any, int, Call]:
+    """What decides on the templates of softmax of two axes, and a call."""
+    for kind, name, rest, examples in store_traces.known_calls()[0].values():
+        if (kind, name) == ("templates", "softmax") and rest[0][1] == ((F32, (True, True)),):
+            return rest[0], rest[1], examples[0]
     raise AssertionError("no call of softmax is known")
 
 
@@ -251,8 +256,8 @@ def test_a_damaged_entry_is_traced(monkeypatch: pytest.MonkeyPatch) -> None:
     damaged = file._replace(dictionary=b"damaged" + file.dictionary[7:])
     monkeypatch.setattr(stored, "_loaded", damaged)
     names = count_traces(monkeypatch)
-    inputs = (((4, 5), F32),)
-    assert traced.traced(find("softmax"), _softmax_call()[0].statics, inputs, 0).eqns
+    statics, inputs = _softmax_call()[2]
+    assert traced.traced(find("softmax"), statics, tuple(inputs), 0).eqns
     assert names == ["softmax"]
 
 

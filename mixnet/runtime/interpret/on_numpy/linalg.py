@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mixnet.private_jax.equation import Equation
+from mixnet.runtime.interpret.on_numpy.lapack import lu_of
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule
 
 
@@ -129,16 +130,14 @@ def _qr(equation: Equation, full_matrices: bool, pivoting: bool = False, **_: ob
 
 @rule("lu")
 def _lu(equation: Equation, **_: object) -> Run:
-    from scipy.linalg import lapack  # NumPy has no LU, and SciPy takes long to import
-
     shapes, dtypes = _forms(equation)
-    factor = {"f4": lapack.sgetrf, "f8": lapack.dgetrf}.get(dtypes[0].str[1:])
+    factor = lu_of(dtypes[0])
     if factor is None:
         raise NoRuleError("lu")
     rows = shapes[0][-2]
 
     def one(matrix: np.ndarray) -> Any:
-        factors, pivots, _ = factor(matrix)
+        factors, pivots = factor(matrix)
         # LAPACK gives exchanges of rows, one after another; XLA also the order that they result in.
         order = list(range(rows))
         for i, j in enumerate(pivots):

@@ -1,0 +1,76 @@
+"""LU factorization by the LAPACK that NumPy brings with it, which has no function for it in Python."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_FORMS = ("scipy_{}_64_", "{}_64_")
+"""Names of functions that take whole numbers of 64 bits, in the libraries of NumPy's wheels."""
+
+_NAMES = {"f4": "sgetrf", "f8": "dgetrf"}
+
+Factored = tuple[np.ndarray, np.ndarray]
+
+
+def lu_of(dtype: np.dtype) -> Callable[[np.ndarray], Factored] | None:
+    """A function from a matrix to its factors in one matrix, and the row that each was exchanged with.
+
+    None for a dtype that LAPACK does not have.
+    """
+    name = _NAMES.get(dtype.str[1:])
+    if name is None:
+        return None
+    function = _function(name)
+    return _by_scipy(name) if function is None else _called(function, dtype)
+
+
+def _called(function: Any, dtype: np.dtype) -> Callable[[np.ndarray], Factored]:
+    def factor(matrix: np.ndarray) -> Factored:
+        factors = np.array(matrix, dtype, order="F")
+        rows, columns = factors.shape
+        pivots = np.empty(min(rows, columns), np.int64)
+        numbers = [ctypes.c_int64(each) for each in (rows, columns, max(rows, 1), 0)]
+        m, n, leading, info = map(ctypes.byref, numbers)
+        function(m, n, _address(factors), leading, _address(pivots), info)
+        return factors, pivots - 1  # LAPACK counts from 1
+
+    return factor
+
+
+def _address(array: np.ndarray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def _by_scipy(name: str) -> Callable[[np.ndarray], Factored]:
+    from scipy.linalg import lapack  # it takes long to import
+
+    function = getattr(lapack, name)
+
+    def factor(matrix: np.ndarray) -> Factored:
+        factors, pivots, _ = function(matrix)
+        return factors, pivots
+
+    return factor
+
+
+@cache
+def _function(name: str) -> Any:
+    """A function of the LAPACK in NumPy's wheel; None if there is none."""
+    folder = Path(np.__file__).parent.parent / "numpy.libs"
+    for path in sorted(folder.glob("*openblas*")):
+        try:
+            library = ctypes.CDLL(str(path))
+        except OSError:
+            continue
+        for form in _FORMS:
+            function = getattr(library, form.format(name), None)
+            if function is not None:
+                function.restype = None
+                return function
+    return None
