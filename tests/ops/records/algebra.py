@@ -117,7 +117,9 @@ RECORDS = [
     ),
     Record("_contrib_quantize_v2", [(2, 3)], stored=True, gradient=False),
     Record("_contrib_quantize_asym", [(2, 3)], stored=True, gradient=False),
-    Record("_contrib_dequantize", [(2, 3), (1,), (1,)], stored=True, gradient=False),
+    Record(
+        "_contrib_dequantize", [(2, 3), (1,), (1,)], stored=True, gradient=False, dtypes={0: "int8"}
+    ),
     Record("_npi_matmul", [(2, 1, 3, 4), (3, 4, 2)], {}, np.matmul),
     Record(
         "_npi_einsum",
