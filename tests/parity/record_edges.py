@@ -289,9 +289,9 @@ def main(python: str, *families: str) -> None:
     stored = that_work(stored)
     names = {each["op"] for each in requests}
     before = json.loads(FIXTURE.read_text()) if families else []
+    print(f"{len(stored)} of {len(requests)} answers in {FIXTURE}")
     stored = [each for each in before if each["op"] not in names] + stored
     FIXTURE.write_text("[\n" + ",\n".join(json.dumps(each) for each in stored) + "\n]\n")
-    print(f"{len(stored)} of {len(requests)} answers in {FIXTURE}")
 
 
 if __name__ == "__main__":

@@ -60,12 +60,11 @@ def with_ranges(
         usual: the dtype that shape inference assumes where none is known.
         accepts: dtypes of arrays, as :class:`Dtypes` has them; a range is float32.
     """
-    accepted: Any = {**dict.fromkeys(_RANGES, ("float32",)), **(accepts or {})}
     if callable(own):
-        accepted = _each_alone(own)
-    else:
-        own = {**dict.fromkeys(_RANGES, "float32"), **(own or {})}
-    return Dtypes(own=own, result=result, others="float32", usual=usual, accepts=accepted)
+        return Dtypes(own, result=result, others="float32", usual=usual, accepts=_each_alone(own))
+    own = {**dict.fromkeys(_RANGES, "float32"), **(own or {})}
+    accepts = {**dict.fromkeys(_RANGES, ("float32",)), **(accepts or {})}
+    return Dtypes(own, result=result, others="float32", usual=usual, accepts=accepts)
 
 
 def _each_alone(
