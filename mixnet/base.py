@@ -49,6 +49,10 @@ class SizeError(ShapeError, mxnet_name="ValueError"):
     """An array has the wrong shape for a function that MXNet writes in Python."""
 
 
+class StateCountError(ShapeError, IndexError, mxnet_name="IndexError"):
+    """A recurrent cell gets another number of states than it has."""
+
+
 class BindingError(ShapeError, mxnet_name="RuntimeError"):
     """The shapes given to ``simple_bind`` are incomplete, or contradict each other."""
 
@@ -122,6 +126,10 @@ class UnknownNameError(MXNetError, KeyError, mxnet_name="KeyError"):
 
 class UnknownValueError(UnknownNameError, AttributeValueError, mxnet_name="KeyError"):
     """An argument is not one of the values that MXNet looks up in a table."""
+
+
+class SampleKindError(AttributeTypeError, UnknownNameError, mxnet_name="KeyError"):
+    """Samples are neither numbers nor arrays, so that there is no batch of them."""
 
 
 class DTypeError(MXNetError, TypeError, mxnet_name="MXNetError"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import jax
@@ -146,14 +146,14 @@ class Computed(Parametrized):
         if self._axes:
             self._check_axes(keywords, arrays[0].ndim)
         if self.one_dtype:
-            self._check_dtypes(arrays)
+            self._check_dtypes(statics, arrays)
         if self.integers is not None:
             self.check_first(arrays[0].dtype)
         if not self.booleans and arrays[0].dtype == np.bool_:
             raise DTypeError(
                 f"{self.title} takes numbers, not booleans; cast with astype('float32')."
             )
-        self._check_own(arrays)
+        self._check_accepted(statics, [each if each is None else each.dtype for each in arrays])
         if self.takes_key:
             keywords[KEY] = key
         outputs = self.function(*self._place(statics, arrays), **keywords)
@@ -169,28 +169,45 @@ class Computed(Parametrized):
             f"astype('float32')."
         )
 
-    def _check_own(self, arrays: Arrays) -> None:
-        # The declared dtypes of arrays that do not share the others'.
-        if not self.dtypes.strict:
+    def _check_accepted(self, statics: Statics, dtypes: Sequence[np.dtype | None]) -> None:
+        # The declared dtypes of arrays that do not take every one.
+        if not self.dtypes.accepts:
             return
-        for place, dtype in self.dtypes.of_inputs(self.arrays, len(arrays)).items():
-            if dtype is None or place >= len(arrays):
-                continue
-            array_dtype = arrays[place].dtype
-            if array_dtype != dtype:
+        names = self._names_of(statics, len(dtypes))
+        for place, accepted in self.dtypes.accepted(names, len(dtypes)).items():
+            dtype = dtypes[place] if place < len(dtypes) else None
+            if dtype is not None and dtype.name not in accepted:
+                name = names[place] if place < len(names) else f"input {place}"
                 raise DTypeError(
-                    f"{self.title}: {self.arrays[place]} is {array_dtype.name}; it must be {dtype.name}. "
-                    f"Cast it with astype({dtype.name!r})."
+                    f"{self.title}: {name} is {dtype.name}; it must be {' or '.join(accepted)}. "
+                    f"Cast it with astype({accepted[0]!r})."
                 )
 
-    def _check_dtypes(self, arrays: Arrays) -> None:
-        dtypes = list(dict.fromkeys(each.dtype.name for each in arrays if each is not None))
+    def _check_dtypes(self, statics: Statics, arrays: Arrays) -> None:
+        own = self.dtypes.of_inputs(self._names_of(statics, len(arrays)), len(arrays))
+        shared = [each for i, each in enumerate(arrays) if each is not None and i not in own]
+        dtypes = list(dict.fromkeys(each.dtype.name for each in shared))
         if len(dtypes) > 1:
+            which = (
+                "the arrays" if len(shared) == len(arrays) else self._listed(statics, arrays, own)
+            )
             raise DTypeError(
-                f"{self.title}: the arrays are {' and '.join(dtypes)}; all must have the same "
+                f"{self.title}: {which} are {' and '.join(dtypes)}; all must have the same "
                 f"dtype. Cast "
                 f"those that differ with astype({dtypes[0]!r})."
             )
+
+    def _listed(self, statics: Statics, arrays: Arrays, own: Mapping[int, Any]) -> str:
+        names = self._names_of(statics, len(arrays))
+        places = [i for i in range(len(arrays)) if i not in own]
+        return " and ".join(names[i] if i < len(names) else f"input {i}" for i in places)
+
+    def _names_of(self, statics: Statics, count: int) -> Sequence[str]:
+        """The array parameter of each input; none for variadic operators."""
+        if self.variadic:
+            return ()
+        names = self.arrays
+        return names if count == len(names) else self.argument_names(statics)
 
     def _place(self, statics: Statics, arrays: Arrays) -> Arrays:
         """Arrays at their parameters' places, None where an optional one is left out."""

@@ -64,8 +64,8 @@ class Op(Computed):
         method: whether arrays and symbols have it as a method.
         num_args: attribute that counts variadic inputs in symbol files; None if the number of inputs
             follows from the other attributes.
-        one_dtype: whether all arrays must have the same dtype; otherwise the function decides what it
-            accepts.
+        one_dtype: whether all arrays, but those whose dtype ``dtypes`` declares, must have the same dtype;
+            otherwise the function decides what it accepts.
         floats: whether the first array must be of a floating-point dtype.
         integers: names of the integer dtypes that the first array may have; None for all.
         booleans: whether the first array may be boolean.
@@ -300,6 +300,8 @@ class Op(Computed):
         """
 
         def output_specs(statics: Statics, inputs: Sequence[Any]) -> list[Any]:
+            if self.dtypes.accepts:
+                self._check_accepted(statics, [dtype for _shape, dtype in inputs])
             outputs = rule(*inputs, **self.keywords(statics))
             return [*outputs, *outputs] if self.keeps_outputs else outputs
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import Any
 
@@ -63,10 +64,26 @@ SOURCES: list[Callable[[], Any]] = [
     lambda: nd.array("a"),
     lambda: gluon.Constant("c", [[1, 2], [3]]),
 ]
+
+
+def lstm_step(states: int) -> Any:
+    cell = gluon.rnn.LSTMCell(3, input_size=3)
+    cell.initialize()
+    return cell(nd.ones((2, 3)), [nd.ones((2, 3))] * states)
+
+
+KEYS: list[Callable[[], Any]] = [
+    lambda: list(gluon.data.DataLoader([{"a": 1}, {"a": 2}], 2)),
+    lambda: list(gluon.data.DataLoader(["ab", "cd"], 2)),
+    lambda: list(gluon.data.DataLoader([None, None], 2)),
+]
 CALLS = [
     *[(call, "RuntimeError") for call in STATES],
     *[(call, "ValueError") for call in KINDS + SIZES],
     *[(call, "TypeError") for call in SOURCES],
+    *[(call, "KeyError") for call in KEYS],
+    (lambda: lstm_step(1), "IndexError"),
+    (lambda: lstm_step(0), "IndexError"),
 ]
 
 
@@ -75,6 +92,4 @@ def test_names_of_errors(call: Callable[[], Any], name: str) -> None:
     with pytest.raises(mx.MXNetError) as raised:
         call()
     assert type(raised.value).__name__ == name
-    assert isinstance(
-        raised.value, {"ValueError": ValueError, "TypeError": TypeError}.get(name, RuntimeError)
-    )
+    assert isinstance(raised.value, getattr(builtins, name))

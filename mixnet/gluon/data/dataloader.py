@@ -22,6 +22,7 @@ from mixnet.base import (
     AttributeValueError,
     CheckError,
     DTypeError,
+    SampleKindError,
     checked_count,
     checked_number,
 )
@@ -95,7 +96,7 @@ def _batchify(data: Any, context: Context) -> Any:
     except ValueError:
         raise _ragged(*dict.fromkeys(_shape_of(each) for each in data)) from None
     if batch.dtype.kind not in "fiub":
-        raise AttributeTypeError(
+        raise SampleKindError(
             f"Samples with parts of type {type(first).__name__} do not stack to an array; give "
             f"the DataLoader a batchify_fn that builds a batch from them."
         )

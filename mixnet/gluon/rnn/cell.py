@@ -6,7 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet import ndarray as nd
-from mixnet.base import AttributeTypeError, CheckError, NotDefinedError, ShapeError
+from mixnet.base import (
+    AttributeTypeError,
+    CheckError,
+    NotDefinedError,
+    ShapeError,
+    StateCountError,
+)
 from mixnet.gluon.block import Block, HybridBlock
 from mixnet.gluon.nn.activation import LeakyReLU
 from mixnet.gluon.parameter import ParameterDict
@@ -181,7 +187,7 @@ class RecurrentCell(Block):
         shapes = [each["shape"] for each in self.state_info(batch)]
         if not isinstance(states, (list, tuple)) or len(states) != len(shapes):
             count = len(states) if isinstance(states, (list, tuple)) else "no list"
-            return ShapeError(
+            return StateCountError(
                 f"{title} takes a list of {len(shapes)} state(s), as begin_state(batch_size={batch}) "
                 f"makes it, but got {count}."
             )

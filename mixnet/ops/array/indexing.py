@@ -117,7 +117,11 @@ def _(values, shape, *, axis, mode):
         _check_inside(values, axis % len(shape), shape[axis], least=0)
 
 
-@op("batch_take", booleans=False, dtypes=Dtypes(own={"indices": "int32"}, strict=True))
+@op(
+    "batch_take",
+    booleans=False,
+    dtypes=Dtypes(own={"indices": "int32"}, accepts={"indices": ("int32",)}),
+)
 def batch_take(a, indices):
     """One element of every row: ``out[i] = a[i, indices[i]]``.
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import ShapeError
+from mixnet.base import IndexingError, ShapeError
 from mixnet.ops.control import loops
 from mixnet.ops.registry import op
 from mixnet.ops.schema.dtypes import Dtypes
@@ -220,6 +220,21 @@ def _ended(reached: Any, counts: Any) -> Any:
     without = _at(reached, rows, jax.lax.max(last - 1, zero))
     without = jax.lax.select(counts > 0, without, jax.lax.full_like(without, _NEVER))
     return -_sum_of_logs(with_blank, without)
+
+
+@ctc_loss.set_check_known("label")
+def _(values, shape, *, use_data_lengths, use_label_lengths, blank_label):
+    # With lengths, labels behind the end may be anything.
+    if use_label_lengths or values.ndim != 2 or len(shape) != 3:
+        return
+    padding, classes = (0 if blank_label == "first" else -1), shape[2]
+    counts = np.cumprod(values != padding, 1) != 0
+    wrong = values[counts & ((values < 0) | (values >= classes))]
+    if wrong.size:
+        raise IndexingError(
+            f"CTCLoss: a label is {int(wrong[0])}, but data have classes 0 to {classes - 1}. A sequence "
+            f"that is shorter ends with {padding}, the padding for blank_label={blank_label!r}."
+        )
 
 
 def _check(

@@ -34,8 +34,8 @@ from mixnet.ops.schema.attributes import (
 
 
 def _ranges_of_joined(count: int) -> dict[int, str | None]:
-    """Two thirds of the inputs are ranges."""
-    return dict.fromkeys(range(count // 3, count), "float32")
+    """Two thirds of the inputs are ranges; another number of inputs is refused in the function."""
+    return dict.fromkeys(range(count // 3, count), "float32") if count % 3 == 0 else {}
 
 
 @op(
@@ -74,8 +74,9 @@ def quantized_concat(*data, num_args: Positive, dim: Axis = 1):
                 f"contrib.quantized_concat: an end of a range is {each.shape}; it is one number."
             )
     dtype = common_dtype(*arrays)
-    low = jnp.stack([each.reshape(()) for each in lows]).min()
-    high = jnp.stack([each.reshape(()) for each in highs]).max()
+    # The range always has 0 in it, and leaves NaN out.
+    low = jnp.nanmin(jnp.stack([jnp.float32(0), *(each.reshape(()) for each in lows)]))
+    high = jnp.nanmax(jnp.stack([jnp.float32(0), *(each.reshape(()) for each in highs)]))
     parts = []
     for array, *ends in zip(arrays, lows, highs, strict=True):
         # Ranges first: the quotient of equal ones is 1, which leaves the integers as they are.

@@ -12,6 +12,7 @@ from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.control import loops
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Positive
+from mixnet.ops.schema.dtypes import Dtypes
 
 _SMOOTH = 1e-4
 """What an empty bin gets, taken evenly from the others, so that a divergence is finite."""
@@ -43,6 +44,7 @@ def _check(hist: tuple[int, ...], edges: tuple[int, ...], quantized: int) -> Non
     "_contrib_calibrate_entropy",
     outputs=2,
     output_names=("threshold", "divergence"),
+    dtypes=Dtypes(accepts={"hist": ("float32",), "hist_edges": ("float32",)}),
     differentiable=False,
     in_amp_lists=False,
 )

@@ -290,7 +290,9 @@ def _(data, *, input_dim, output_dim):
     "_contrib_quantized_batch_norm",
     states=["moving_mean", "moving_var"],
     dtypes=with_ranges(
-        "int8", dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), "float32")
+        "int8",
+        dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), "float32"),
+        accepts=dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), ("float32",)),
     ),
     **WITH_RANGE,
     in_amp_lists=False,

@@ -7,7 +7,6 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import DTypeError
 from mixnet.ops.quantized.ranges import (
     INT32_STEPS,
     LIMITS,
@@ -42,7 +41,7 @@ def _infer_range(data):
     "_contrib_quantize",
     outputs=3,
     differentiable=False,
-    dtypes=with_ranges(out_type, {"data": "float32"}, "float32"),
+    dtypes=with_ranges(out_type, {"data": "float32"}, "float32", {"data": ("float32",)}),
 )
 def quantize(data, min_range, max_range, *, out_type: Literal["int8", "uint8"] = "uint8"):
     """Floats as integers of 8 bits; 0 stays 0, and numbers outside the range become its ends.
@@ -72,7 +71,7 @@ def quantize(data, min_range, max_range, *, out_type: Literal["int8", "uint8"] =
     any_layout=True,
     outputs=3,
     differentiable=False,
-    dtypes=with_ranges(out_type, usual="float32"),
+    dtypes=with_ranges(out_type, usual="float32", accepts={"data": ("float32", "int8", "uint8")}),
 )
 def quantize_v2(
     data,
@@ -86,7 +85,7 @@ def quantize_v2(
     ``auto`` means ``uint8`` where ``min_calib_range`` is given and not below 0, else ``int8``.
 
     Args:
-        data: float; integers of 8 bits stay as they are.
+        data: float; integers of 8 bits stay as they are. The range of data leaves NaN out.
 
     Returns:
         The integers, and the ends of their range, ``(1,)`` each.
@@ -102,7 +101,7 @@ def quantize_v2(
     dtype = out_type
     if dtype == "auto":
         dtype = "uint8" if calibrated and (min_calib_range or 0) >= 0 else "int8"
-    low, high = calibrated or (data.min(), data.max())
+    low, high = calibrated or (jnp.nanmin(data), jnp.nanmax(data))
     end = farthest(low, high)
     result = _rounded(data, STEPS[dtype], end, dtype)
     return result, *_range_of(dtype, low, high, end)
@@ -112,7 +111,7 @@ def quantize_v2(
     "_contrib_quantize_asym",
     outputs=3,
     output_names=("output", "scale", "shift"),
-    dtypes=with_ranges(usual="float32"),
+    dtypes=with_ranges(usual="float32", accepts={"data": ("float32",)}),
     differentiable=False,
     in_amp_lists=False,
 )
@@ -140,7 +139,7 @@ def quantize_asym(
 @op(
     "_contrib_dequantize",
     differentiable=False,
-    dtypes=with_ranges("float32"),
+    dtypes=with_ranges("float32", accepts={"data": ("int8", "uint8")}),
     any_layout=True,
 )
 def dequantize(data, min_range, max_range, *, out_type: Literal["float32"] = "float32"):
@@ -167,7 +166,7 @@ def dequantize(data, min_range, max_range, *, out_type: Literal["float32"] = "fl
     any_layout=True,
     outputs=3,
     differentiable=False,
-    dtypes=with_ranges(out_type, {"data": "int32"}, "float32"),
+    dtypes=with_ranges(out_type, {"data": "int32"}, "float32", {"data": ("int32",)}),
 )
 def requantize(
     data,
@@ -196,11 +195,6 @@ def requantize(
 
     Source: MXNet operator ``_contrib_requantize``.
     """
-    if str(data.dtype) != "int32":
-        raise DTypeError(
-            f"contrib.requantize: data is {data.dtype}; it takes the int32 that operators such as "
-            f"contrib.quantized_conv return."
-        )
     check_range("requantize", min_range, max_range)
     calibrated = given_range(min_calib_range, max_calib_range)
     dtype = out_type

@@ -6,7 +6,7 @@ from 0 is the greatest integer by size, and 0 is 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -50,6 +50,7 @@ def with_ranges(
     result: str | Callable[[Mapping[str, Any]], str | None] | None = None,
     own: Mapping[str, str | None] | Callable[[int], Mapping[int, str | None]] | None = None,
     usual: str = "int8",
+    accepts: Mapping[str, Sequence[str]] | None = None,
 ) -> Dtypes:
     """The dtypes of an operator that takes, or gives, arrays of integers with their ranges.
 
@@ -57,10 +58,20 @@ def with_ranges(
         result: of the first output, as :class:`Dtypes` has it; the outputs behind it are ranges.
         own: of arrays that are neither ranges nor of the data's dtype; a function also gives the ranges.
         usual: the dtype that shape inference assumes where none is known.
+        accepts: dtypes of arrays, as :class:`Dtypes` has them; a range is float32.
     """
-    if not callable(own):
-        own = {**dict.fromkeys(_RANGES, "float32"), **(own or {})}
-    return Dtypes(own=own, result=result, others="float32", usual=usual)
+    if callable(own):
+        return Dtypes(own, result=result, others="float32", usual=usual, accepts=_each_alone(own))
+    own = {**dict.fromkeys(_RANGES, "float32"), **(own or {})}
+    accepts = {**dict.fromkeys(_RANGES, ("float32",)), **(accepts or {})}
+    return Dtypes(own, result=result, others="float32", usual=usual, accepts=accepts)
+
+
+def _each_alone(
+    own: Callable[[int], Mapping[int, str | None]],
+) -> Callable[[int], dict[int, tuple[str, ...]]]:
+    """Inputs with a dtype of their own have no other."""
+    return lambda count: {place: (dtype,) for place, dtype in own(count).items() if dtype}
 
 
 def out_type(attributes: Mapping[str, Any]) -> str | None:
@@ -71,7 +82,8 @@ def out_type(attributes: Mapping[str, Any]) -> str | None:
 
 def farthest(low: jax.Array, high: jax.Array) -> Any:
     """The end of a range that is farther from 0: its absolute value, without axes."""
-    return jnp.maximum(jnp.abs(low), jnp.abs(high)).reshape(())
+    low, high = jnp.abs(low), jnp.abs(high)
+    return jnp.where(low < high, high, low).reshape(())  # of a NaN in ``high``, as MXNet: ``low``
 
 
 def ratio(steps: Any, end: Any) -> Any:
@@ -80,9 +92,10 @@ def ratio(steps: Any, end: Any) -> Any:
 
 
 def clipped(data: jax.Array, dtype: str) -> Any:
-    """Whole numbers cast to ``dtype``, those out of its range clipped."""
+    """Whole numbers cast to ``dtype``, those out of its range clipped; NaN is 127 of int8 and 0 of uint8."""
     low, high = LIMITS[dtype]
-    return jnp.clip(data, low, high).astype(dtype)
+    of_nan = high if dtype == "int8" else low
+    return jnp.clip(jnp.where(data == data, data, of_nan), low, high).astype(dtype)
 
 
 def check_whole(name: str, **arrays: Any) -> None:

@@ -35,7 +35,8 @@ class Dtypes:
             the first output then says nothing of the inputs.
         others: the dtype of the outputs behind the first, where it is not the shared one; or such a function.
         usual: the dtype that shape inference assumes where none is known.
-        strict: whether an array with a dtype of its own is refused in another one.
+        accepts: the dtypes that arrays may have, by name; they are refused in any other. A function of the
+            number of inputs gives them by place, for variadic operators.
     """
 
     own: Mapping[str, str | None] | Callable[[int], Mapping[int, str | None]] = field(
@@ -48,7 +49,20 @@ class Dtypes:
     of_shared: Callable[[np.dtype], str | np.dtype] | None = None
     others: str | Callable[[Mapping[str, Any]], str | None] | None = None
     usual: str = "float32"
-    strict: bool = False
+    accepts: Mapping[str, Sequence[str]] | Callable[[int], Mapping[int, Sequence[str]]] = field(
+        default_factory=dict
+    )
+
+    def accepted(self, names: Sequence[str], count: int) -> Mapping[int, Sequence[str]]:
+        """The dtypes of inputs that do not take every one, by place.
+
+        Args:
+            names: the array parameter of each input; may be shorter.
+            count: number of inputs.
+        """
+        if callable(self.accepts):
+            return self.accepts(count)
+        return {i: self.accepts[name] for i, name in enumerate(names) if name in self.accepts}
 
     def of_inputs(self, names: Sequence[str], count: int) -> dict[int, Known]:
         """The inputs that do not share the others' dtype, by place; None where any dtype will do.

@@ -141,6 +141,7 @@ def scatter_minus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
 
 @op(
     "_scatter_elemwise_div",
+    one_dtype=True,
     precision="widest",
     storage=storage_rules.DIVIDED_ROWS,
     shape_constraint=all_same,

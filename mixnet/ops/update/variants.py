@@ -17,10 +17,15 @@ from mixnet.ops.derive import array, attribute, parameters_of, present
 from mixnet.ops.op import Op
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Scalars
+from mixnet.ops.schema.dtypes import Dtypes
 
 # Arrays of a rule that are one for all weights of a call; they come after those of the weights.
 _SHARED = ("rescale_grad",)
 _PLURAL = {"lr": "lrs", "wd": "wds"}
+
+
+# Arrays in the precision of the weight; the others of a rule are float32 beside a float32 copy.
+_AS_WEIGHT = ("weight", "grad")
 
 
 def mixed_precision(name: str, rule: Op, writes_weight: bool = True, listed: bool = True) -> Op:
@@ -35,6 +40,11 @@ def mixed_precision(name: str, rule: Op, writes_weight: bool = True, listed: boo
     own = [each for each in rule.arrays if each not in _SHARED]
     arrays = [*own, "weight32", *rule.arrays[len(own) :]]
     states = [*rule.states, "weight32"] if writes_weight else rule.states
+    full = [each for each in arrays if each not in _AS_WEIGHT]
+    dtypes = Dtypes(
+        own=dict.fromkeys(full, "float32"), accepts=dict.fromkeys(full, ("float32",)),
+        result=None if writes_weight else "float32",
+    )  # fmt: skip
 
     def update(*values: Any, **attributes: Any) -> Any:
         placed = dict(zip(arrays, values, strict=True))
@@ -49,11 +59,13 @@ def mixed_precision(name: str, rule: Op, writes_weight: bool = True, listed: boo
     text = _text(rule, " with a float32 copy of the weight, ``weight32``")
     present(update, name, text, [*map(array, arrays), *parameters_of(rule)])
     if not listed:
-        return Op(name, update, integers=rule.integers, states=states)
+        return Op(name, update, integers=rule.integers, states=states, dtypes=dtypes)
     return op(
         name,
         integers=rule.integers,
         states=states,
+        one_dtype=True,
+        dtypes=dtypes,
         differentiable=False,
         in_amp_lists=rule.in_amp_lists,
     )(update)
@@ -109,7 +121,9 @@ def preloaded(name: str, rule: Op) -> Op:
         return _update_all(name, rule, own, lists, num_weights, attributes)
 
     parameters = [each for each in parameters_of(rule) if each.name not in _PLURAL]
-    return _declare_several(update, name, rule, parameters, "num_weights", in_amp_lists=False)
+    return _declare_several(
+        update, name, rule, parameters, "num_weights", in_amp_lists=False, numbers=2
+    )
 
 
 def _update_all(
@@ -152,7 +166,9 @@ def _declare_several(
     attributes: Sequence[inspect.Parameter],
     count: str,
     in_amp_lists: bool,
+    numbers: int = 0,
 ) -> Op:
+    """The operator; the last ``numbers`` arrays are float32 numbers of each weight."""
     own = _own(rule)
     places = [i for i, each in enumerate(own) if each in rule.states]
 
@@ -171,7 +187,25 @@ def _declare_several(
         num_args=None,
         differentiable=False,
         in_amp_lists=in_amp_lists,
+        dtypes=_dtypes_of_several(rule, numbers),
     )(update)
+
+
+def _dtypes_of_several(rule: Op, numbers: int) -> Dtypes:
+    """The rule's dtypes for the arrays of many weights, and float32 for those of numbers at the end."""
+    own = _own(rule)
+    full = rule.dtypes.accepts
+    assert not callable(full)
+
+    def places(count: int) -> dict[int, str]:
+        end = max(count - numbers - sum(each in full for each in rule.arrays[len(own) :]), 0)
+        repeated = [i for i in range(end) if own[i % len(own)] in full]
+        return dict.fromkeys([*repeated, *range(end, count)], "float32")
+
+    return Dtypes(
+        own=places,
+        accepts=lambda count: {place: (dtype,) for place, dtype in places(count).items()},
+    )
 
 
 def _of_attribute(name: str, answer: Callable[[int], Any]) -> Callable[..., Any]:

@@ -33,6 +33,8 @@ _VARIANCES = (0.1, 0.1, 0.2, 0.2)
 @op(
     "_contrib_MultiBoxPrior",
     aliases=["_npx_multibox_prior"],
+    floats=True,
+    booleans=False,
     differentiable=False,
     precision="full",
     bfloat16="widest",
@@ -90,6 +92,8 @@ def multibox_prior(
     aliases=["_npx_multibox_target"],
     outputs=3,
     output_names=("loc_target", "loc_mask", "cls_target"),
+    floats=True,
+    booleans=False,
     differentiable=False,
     precision="full",
     bfloat16="widest",
@@ -185,6 +189,8 @@ def multibox_target(
 @op(
     "_contrib_MultiBoxDetection",
     aliases=["_npx_multibox_detection"],
+    floats=True,
+    booleans=False,
     differentiable=False,
     precision="full",
     bfloat16="widest",
@@ -238,6 +244,8 @@ def multibox_detection(
             f"({cls_prob.shape[0]}, {count * 4}), not {loc_pred.shape}, and anchor (1, {count}, 4),"
             f" not {anchor.shape}."
         )
+    if not cls_prob.shape[0]:
+        return jnp.zeros((0, count, 6), cls_prob.dtype)
     looked = min(nms_topk, count) if nms_topk > 0 else count
 
     def picture(scores: jax.Array, predicted: jax.Array) -> Any:

@@ -134,6 +134,7 @@ def _proposal(name: str, text: str, check: Callable[[int], None]) -> None:
         name,
         outputs=_outputs,
         output_names=("output", "score"),
+        floats=True,
         differentiable=False,
         precision="widest",
     )(proposal)

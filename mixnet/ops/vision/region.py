@@ -31,7 +31,8 @@ def check_regions(operator: str, data: jax.Array, rois: jax.Array, columns: int 
     """Nothing for maps and regions of the right shapes.
 
     Raises:
-        ShapeError: data have not four axes, or rois not two, the last of ``columns``.
+        ShapeError: data have not four axes, or rois not two, the last of ``columns``; or there are
+            regions of an empty batch.
     """
     if data.ndim != 4:
         raise ShapeError(
@@ -42,10 +43,24 @@ def check_regions(operator: str, data: jax.Array, rois: jax.Array, columns: int 
         raise ShapeError(
             f"{operator}: rois {rois.shape} must be (regions, {columns}): picture, then {box}."
         )
+    if rois.shape[0] and not data.shape[0]:
+        raise ShapeError(
+            f"{operator}: data {data.shape} have no picture for the {rois.shape[0]} regions of rois; "
+            f"give no regions, (0, {columns}), for an empty batch."
+        )
+
+
+def at_least_one(data: jax.Array) -> Any:
+    """The pictures; for an empty batch a picture of zeros, which no region reads.
+
+    JAX refuses to index an axis without elements even where there are no indices.
+    """
+    return data if data.shape[0] else jnp.zeros((1, *data.shape[1:]), data.dtype)
 
 
 def each_region(pool: Callable[[Any, Any], Any], data: jax.Array, rois: jax.Array) -> Any:
     """``pool(features of its picture, region)`` of every region; 0 for those of no picture."""
+    data = at_least_one(data)
 
     def one(roi: jax.Array) -> Any:
         number = roi[0].astype(jnp.int32)
@@ -106,6 +121,7 @@ def roi_pooling(data, rois, *, pooled_size: Pair, spatial_scale: Share):
     Source: MXNet operator ``ROIPooling``.
     """
     check_regions("ROIPooling", data, rois)
+    data = at_least_one(data)
     bins = pooled_size[0], pooled_size[1]
     height, width = data.shape[2:]
 
@@ -260,6 +276,7 @@ def _weighted_regions(
     own: tuple[int, int] | None,
 ) -> Any:
     """Weighted sums of the features of each region's picture; 0 for those of no picture."""
+    data = at_least_one(data)
 
     def one(region: Any) -> Any:
         number, rows, columns = region

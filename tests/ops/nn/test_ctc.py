@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from mixnet import autograd, nd
 
@@ -58,3 +59,16 @@ def test_second_derivatives_are_differences_of_gradients() -> None:
     step = 1e-5
     difference = gradient(start + step * along, False) - gradient(start - step * along, False)
     np.testing.assert_allclose(gradient(start, True), difference / (2 * step), atol=1e-8)
+
+
+def test_labels_outside_of_the_classes_are_refused() -> None:
+    data = nd.ones((5, 1, 4))
+    for blank, labels in (("first", [1, 4]), ("first", [-3, 1]), ("last", [7, -1])):
+        with pytest.raises(IndexError, match="classes 0 to 3"):
+            nd.CTCLoss(data, nd.array([labels]), blank_label=blank)
+    # What stands behind the padding is not read.
+    padded = nd.CTCLoss(data, nd.array([[1, 0, 9]]))
+    np.testing.assert_array_equal(padded.asnumpy(), nd.CTCLoss(data, nd.array([[1]])).asnumpy())
+    lengths = nd.array([1])
+    loss = nd.CTCLoss(data, nd.array([[1, 9]]), lengths, use_label_lengths=True)
+    np.testing.assert_array_equal(loss.asnumpy(), padded.asnumpy())

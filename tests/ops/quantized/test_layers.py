@@ -106,6 +106,50 @@ def test_dtypes_are_checked() -> None:
         contrib.quantized_rnn(whole, nd.ones(3), floats, floats, *ends, **rnn)
 
 
+def test_ranges_are_float32_and_only_floats_are_quantized() -> None:
+    data, low = nd.ones((2, 2)), number(-1)
+    with pytest.raises(DTypeError, match="min_range is float16; it must be float32"):
+        contrib.quantize(data, low.astype("float16"), low)
+    with pytest.raises(DTypeError, match="data is int32; it must be float32 or int8 or uint8"):
+        contrib.quantize_v2(data.astype("int32"))
+    with pytest.raises(DTypeError, match="data is float32; it must be int8 or uint8"):
+        contrib.dequantize(data, low, low)
+    with pytest.raises(DTypeError, match="hist is float64"):
+        contrib.calibrate_entropy(nd.ones(9, dtype="float64"), nd.arange(10), num_quantized_bins=3)
+    whole = data.astype("int8")
+    ends = [low, low, low, low.astype("float64")]
+    with pytest.raises(DTypeError, match="input 5 is float64"):
+        contrib.quantized_concat(whole, whole, *ends, num_args=2)
+
+
+def test_nan_and_infinity_are_quantized_as_in_mxnet() -> None:
+    data = nd.array([np.nan, np.inf, -np.inf, 1, -1, 300])
+    calibrated = {"min_calib_range": -1.0, "max_calib_range": 1.0}
+    for dtype, least, middle, of_nan in (("int8", -128, -127, 127), ("uint8", 0, 0, 0)):
+        high = 127 if dtype == "int8" else 255
+        actual = contrib.quantize(data, number(-1), number(1), out_type=dtype)[0]
+        assert actual.asnumpy().tolist() == [of_nan, high, least, high, middle, high]
+        actual = contrib.quantize_v2(data, out_type=dtype, **calibrated)[0].asnumpy().tolist()
+        assert actual == [of_nan, high, least, high, least, high]
+        wide = contrib.quantize_v2(data, out_type=dtype)
+        assert wide[0].asnumpy().tolist() == [of_nan] * 3 + [0] * 3
+        assert [wide[1].asscalar(), wide[2].asscalar()] == [-np.inf, np.inf]
+    part = contrib.quantize_v2(nd.array([1, np.nan, -2]))
+    assert [each.asnumpy().tolist() for each in part] == [[64, 127, -128], [-2], [2]]
+
+
+def test_a_joined_range_has_zero_in_it_and_leaves_nan_out() -> None:
+    one, two = nd.array([[1, 2]], dtype="int8"), nd.array([[3, 4]], dtype="int8")
+    for ends, numbers, low, high in (
+        ((-3, -2, -1.5, -1), [1, 2, 2, 2], -3, 0),
+        ((1, 2, 3, 4), [0, 1, 3, 4], 0, 4),
+        ((np.nan, 1, -1, 2), [127, 127, 3, 4], -1, 2),
+        ((-1, np.nan, -2, 1), [0, 1, 3, 4], -2, 1),
+    ):
+        actual = contrib.quantized_concat(one, two, *map(number, ends), num_args=2)
+        assert [each.asnumpy().ravel().tolist() for each in actual] == [numbers, [low], [high]]
+
+
 def test_shapes_are_checked() -> None:
     whole, ends = nd.ones((2, 2), dtype="int8"), [number(-1), number(1)]
     with pytest.raises(ShapeError, match="give each"):

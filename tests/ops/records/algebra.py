@@ -29,7 +29,7 @@ RECORDS = [
         stored=True,
     ),
     Record("_rnn_param_concat", [(3,), (2,)], {"dim": 0}, lambda a, b: np.concatenate([a, b])),
-    Record("CTCLoss", [(4, 2, 3), (2, 2)], integers={1: 3}, stored=True),
+    Record("CTCLoss", [(4, 2, 3), (2, 2)], integers={1: 2}, stored=True),
     Record(
         "_linalg_gemm",
         [(2, 3, 4), (2, 4, 2), (2, 3, 2)],
@@ -117,7 +117,9 @@ RECORDS = [
     ),
     Record("_contrib_quantize_v2", [(2, 3)], stored=True, gradient=False),
     Record("_contrib_quantize_asym", [(2, 3)], stored=True, gradient=False),
-    Record("_contrib_dequantize", [(2, 3), (1,), (1,)], stored=True, gradient=False),
+    Record(
+        "_contrib_dequantize", [(2, 3), (1,), (1,)], stored=True, gradient=False, dtypes={0: "int8"}
+    ),
     Record("_npi_matmul", [(2, 1, 3, 4), (3, 4, 2)], {}, np.matmul),
     Record(
         "_npi_einsum",

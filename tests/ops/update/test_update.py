@@ -7,7 +7,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import AttributeValueError, DTypeError, ShapeError
 from mixnet.ops import OPERATORS
 
 
@@ -35,6 +35,22 @@ def test_shapes_and_values_are_checked() -> None:
         nd._contrib_group_adagrad_update(ones(3, 2), ones(3, 2), ones(3), lr=0.1)
     with pytest.raises(AttributeValueError, match="wd"):
         nd._sparse_adagrad_update(ones(3), ones(3), ones(3), lr=0.1, wd=0.1)
+
+
+def test_copies_and_states_of_half_precision_are_refused() -> None:
+    half = ones(3, dtype="float16")
+    with pytest.raises(DTypeError, match="weight32 is float16; it must be float32"):
+        nd.mp_sgd_update(half, half, half, lr=0.1)
+    with pytest.raises(DTypeError, match="mom is float16"):
+        nd.mp_sgd_mom_update(half, half, half, ones(3), lr=0.1)
+    with pytest.raises(DTypeError, match="weight and grad are float16 and float32"):
+        nd.mp_sgd_update(half, ones(3), ones(3), lr=0.1)
+    with pytest.raises(DTypeError, match="input 5 is float16; it must be float32"):
+        nd.multi_mp_sgd_update(
+            *[half, half, ones(3)], *[half] * 3, lrs=(0.1, 0.1), wds=(0, 0), num_weights=2
+        )
+    with pytest.raises(DTypeError, match="input 3 is float16"):
+        nd.preloaded_multi_sgd_update(half, half, ones(1), ones(1, dtype="float16"), num_weights=1)
 
 
 def test_adagrad_writes_the_sums_of_squares() -> None:

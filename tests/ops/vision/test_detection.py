@@ -101,6 +101,24 @@ def test_regions_of_no_picture_and_of_no_size() -> None:
     assert nd.ROIPooling(data, rois, **{**_ROI, "pooled_size": (1, 1)}).asnumpy()[0] == 0
 
 
+@pytest.mark.parametrize("name", ["ROIPooling", "_contrib_ROIAlign", "_contrib_RROIAlign"])
+def test_an_empty_batch_has_no_regions(name: str) -> None:
+    columns = 6 if name == "_contrib_RROIAlign" else 5
+    with mx.util.np_shape():
+        pool, data = getattr(nd, name), nd.zeros((0, 3, 4, 4))
+        assert pool(data, nd.zeros((0, columns)), **_ROI).asnumpy().shape == (0, 3, 2, 2)
+        with pytest.raises(ShapeError, match="no picture for the 2 regions"):
+            pool(data, nd.zeros((2, columns)), **_ROI)
+
+
+def test_detection_in_an_empty_batch() -> None:
+    with mx.util.np_shape():
+        rows = nd.contrib.MultiBoxDetection(
+            nd.zeros((0, 3, 6)), nd.zeros((0, 24)), nd.zeros((1, 6, 4))
+        )
+        assert rows.asnumpy().shape == (0, 6, 6)
+
+
 def test_cells_of_regions_do_not_depend_on_how_a_quotient_is_rounded() -> None:
     # Thirds and sevenths of whole lengths end at whole elements.
     for length, bins in ((7, 3), (14, 7), (5, 5), (35, 7)):
