@@ -240,10 +240,11 @@ def _product(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     left, right = arrays
     divide = op.name.endswith("div")
     if isinstance(left, CSRNDArray) and right.stype == "default":
-        if divide and op.name == "elemwise_div":
+        equal = left.shape == right.shape
+        if op.name == "elemwise_div" or (op.name == "elemwise_mul" and not equal):
             return NotImplemented
         spread = right
-        if right.shape != left.shape:
+        if not equal:
             axes = (1,) * (left.ndim - right.ndim) + right.shape
             spread = right.reshape(axes).broadcast_to(left.shape)
         factors = invoke(find("_take_elements"), (spread, left._rows(), left._aux[1]), {})

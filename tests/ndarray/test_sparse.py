@@ -448,3 +448,12 @@ def test_states_of_row_sparse_weights_have_all_rows(name: str, options: Any) -> 
 def test_a_negative_extent_is_an_error_of_the_shape() -> None:
     with pytest.raises(ValueError, match=r"negative.*\(-1, 2\)"):
         nd.sparse.csr_matrix((-1, 2))
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (3,), (4, 1)])
+def test_elementwise_products_do_not_broadcast(shape: tuple[int, ...]) -> None:
+    with pytest.raises(mx.MXNetError):
+        nd.elemwise_mul(csr(), nd.ones(shape)).asnumpy()
+    product = nd.broadcast_mul(csr(), nd.ones(shape) * 2)
+    assert product.stype == "csr"
+    np.testing.assert_array_equal(product.asnumpy(), 2 * DATA)
