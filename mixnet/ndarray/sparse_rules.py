@@ -49,13 +49,15 @@ def run(
             f"{op.name} takes a row_sparse array, not {arrays[0].stype}; tostype('row_sparse') makes "
             f"one of a dense array."
         )
+    targets: list[Any] = list(out) if isinstance(out, (list, tuple)) else [out]
+    if op.updates_rows and targets[0] is not arrays[0]:  # the weight is only read
+        arrays = [arrays[0].copy(), *arrays[1:]]
     if state.recording and any(each._is_sparse and each._is_taped() for each in arrays):
         answer = _recorded(op, arrays, attributes, stype)
     else:
         answer = _computed(op, arrays, attributes, stype)
     if out is None:
         return answer
-    targets = out if isinstance(out, (list, tuple)) else [out]
     results = [answer] if isinstance(answer, NDArray) else answer
     for target, result in zip(targets, results, strict=True):
         if target is not result:
