@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mixnet.base import AttributeValueError, _MXClassPropertyMetaClass, classproperty
-from mixnet.process.tasks import Entered, enter, read, write
+from mixnet.process.scopes import Entries, Exit
+from mixnet.process.tasks import read, write
 
 # How a node should run; kept on it, and written to files, as ``__name__``.
 HIDDEN = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope")
@@ -38,7 +39,7 @@ class AttrScope(metaclass=_MXClassPropertyMetaClass):
                     f"AttrScope: attribute {name}={value!r} must be a string; give {str(value)!r}."
                 )
         self._attr = kwargs
-        self._entered: list[Entered] = []
+        self._entered = Entries()
 
     def get(self, attr: Mapping[str, str] | None) -> dict[str, str]:
         """The scope's attributes, overridden by a symbol's own.
@@ -50,11 +51,10 @@ class AttrScope(metaclass=_MXClassPropertyMetaClass):
 
     def __enter__(self) -> AttrScope:
         self._attr = {**_current()._attr, **self._attr}
-        self._entered.append(enter(_scopes, "value", self))
+        self._entered.add().set(_scopes, "value", self)
         return self
 
-    def __exit__(self, ptype: object, value: object, trace: object) -> None:
-        self._entered.pop().leave()
+    __exit__ = Exit()
 
 
 def _current() -> AttrScope:

@@ -12,7 +12,8 @@ import jax
 from mixnet import config
 from mixnet.base import AttributeTypeError, ContextError, UnknownNameError, classproperty
 from mixnet.base import with_metaclass as with_metaclass
-from mixnet.process.tasks import Entered, PerTask, current_task, enter
+from mixnet.process.scopes import Entries, Exit
+from mixnet.process.tasks import PerTask
 
 
 class _OfThread(threading.local):
@@ -20,7 +21,7 @@ class _OfThread(threading.local):
     default: Context | None = None
 
     def __init__(self) -> None:
-        self.entered: list[tuple[Any, Context, Entered]] = []
+        self.entered: dict[Context, Entries] = {}
 
 
 _current = _OfThread()
@@ -121,17 +122,14 @@ class Context:
         return devices[self.device_id]
 
     def __enter__(self) -> Context:
-        entered = enter(_current, "innermost", self)
-        _current.entered.append((current_task(), self, entered))
+        self._entered.add().set(_current, "innermost", self)
         return self
 
-    def __exit__(self, *_: object) -> None:
-        left, task = _current.entered, current_task()
-        for place in reversed(range(len(left))):
-            if left[place][:2] == (task, self):
-                left.pop(place)[2].leave()
-                return
-        left.pop()[2].leave()  # in another task, or none, than it was entered in
+    __exit__ = Exit()
+
+    @property
+    def _entered(self) -> Entries:
+        return _current.entered.setdefault(self, Entries())
 
     def empty_cache(self) -> None:
         """Do nothing; for compatibility. XLA's allocator has no cache to empty."""

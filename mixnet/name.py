@@ -6,7 +6,8 @@ import threading
 from typing import Any
 
 from mixnet.base import AttributeTypeError, _MXClassPropertyMetaClass, classproperty
-from mixnet.process.tasks import Entered, enter, read, write
+from mixnet.process.scopes import Entries, Exit
+from mixnet.process.tasks import read, write
 
 
 class NameManager(metaclass=_MXClassPropertyMetaClass):
@@ -21,7 +22,7 @@ class NameManager(metaclass=_MXClassPropertyMetaClass):
 
     def __init__(self) -> None:
         self._counter: dict[str, int] = {}
-        self._entered: list[Entered] = []
+        self._entered = Entries()
 
     def get(self, name: str | None, hint: str) -> str:
         """``name`` if given, else the next name for ``hint``."""
@@ -32,11 +33,10 @@ class NameManager(metaclass=_MXClassPropertyMetaClass):
         return f"{hint}{number}"
 
     def __enter__(self) -> NameManager:
-        self._entered.append(enter(NameManager._current, "value", self))
+        self._entered.add().set(NameManager._current, "value", self)
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._entered.pop().leave()
+    __exit__ = Exit()
 
 
 class Prefix(NameManager):

@@ -47,9 +47,9 @@ def get_register_func(base_class: type, nickname: str) -> Register:
     registry = _registries.setdefault(base_class, {})
 
     def register(klass: Class, name: str | None = None) -> Class:
-        if not issubclass(klass, base_class):
+        if not (isinstance(klass, type) and issubclass(klass, base_class)):
             raise CheckError(
-                f"Only subclasses of {base_class.__name__} can be registered; {klass.__name__} is not one."
+                f"Only subclasses of {base_class.__name__} can be registered, not {klass!r:.60}."
             )
         key = (klass.__name__ if name is None else name).lower()
         before = registry.get(key)

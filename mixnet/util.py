@@ -7,12 +7,13 @@ import inspect
 import os
 import threading
 from collections.abc import Callable
-from types import FunctionType, TracebackType
+from types import FunctionType
 from typing import Any, ClassVar, TypeVar
 
 from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.context import gpu_memory_info, num_gpus
-from mixnet.process.tasks import Entered, enter, read, write
+from mixnet.process.scopes import Entries, Exit
+from mixnet.process.tasks import read, write
 
 _Named = TypeVar("_Named")
 
@@ -91,16 +92,13 @@ class _Scope:
 
     def __init__(self, active: bool = True):
         self._active = bool(active)
-        self._entered: list[Entered] = []
+        self._entered = Entries()
 
     def __enter__(self) -> _Scope:
-        self._entered.append(enter(_flags, self.flag, self._active))
+        self._entered.add().set(_flags, self.flag, self._active)
         return self
 
-    def __exit__(
-        self, kind: type | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._entered.pop().leave()
+    __exit__ = Exit()
 
 
 class _NumpyShapeScope(_Scope):

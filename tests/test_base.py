@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -280,3 +281,12 @@ def test_every_name_that_is_loaded_later_is_there() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=240
     )
     assert process.stdout.split() == ["[]", "True"]
+
+
+@pytest.mark.parametrize(
+    "register",
+    [mx.optimizer.register, mx.kv.KVStoreBase.register, mx.metric.register, mx.init.register],
+)
+def test_only_classes_are_registered(register: Any) -> None:
+    with pytest.raises(AssertionError, match=r"registered.*not 3"):
+        register(3)

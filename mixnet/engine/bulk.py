@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
 from mixnet.base import AttributeValueError
-from mixnet.process.tasks import Entered, PerTask, enter, write
+from mixnet.process.scopes import Entries, Exit
+from mixnet.process.tasks import PerTask, write
 
 _listeners: list[Callable[[Any], None]] = []
 
@@ -80,20 +80,21 @@ class bulk:
 
     def __init__(self, size: int):
         self._size = size
-        self._entered: list[Entered] = []
+        self._entered = Entries()
 
     def __enter__(self) -> bulk:
         _check(self._size)
-        self._entered.append(enter(_size, "value", self._size, Sizes))
+        entry = self._entered.add()
+        entry.parts.append(_Announcement())
+        entry.set(_size, "value", self._size, Sizes)
         _tell()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._entered[-1].leave()
-        self._entered.pop()
+    __exit__ = Exit()
+
+
+class _Announcement:
+    """Tells the listeners of the size once a scope has restored it."""
+
+    def leave(self) -> None:
         _tell()

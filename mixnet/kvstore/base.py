@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError, NotDefinedError
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    CheckError,
+    MXNetError,
+    NotDefinedError,
+)
 from mixnet.ndarray.ndarray import NDArray
 
 if TYPE_CHECKING:
@@ -110,7 +116,12 @@ class KVStoreBase:
 
         Args:
             klass: a subclass of ``KVStoreBase``.
+
+        Raises:
+            CheckError: it is not a class.
         """
+        if not isinstance(klass, type):
+            raise CheckError(f"Only classes can be registered as stores, not {klass!r:.60}.")
         KVStoreBase.kv_registry[klass.__name__.lower()] = klass
         return klass
 

@@ -50,13 +50,15 @@ def run(
             f"{op.name} takes a row_sparse array, not {arrays[0].stype}; tostype('row_sparse') makes "
             f"one of a dense array."
         )
+    targets: list[Any] = list(out) if isinstance(out, (list, tuple)) else [out]
+    if op.updates_rows and targets[0] is not arrays[0]:  # the weight is only read
+        arrays = [arrays[0].copy(), *arrays[1:]]
     if state.recording and any(each._is_sparse and each._is_taped() for each in arrays):
         answer = _recorded(op, arrays, attributes, stype)
     else:
         answer = _computed(op, arrays, attributes, stype)
     if out is None:
         return answer
-    targets = out if isinstance(out, (list, tuple)) else [out]
     results = [answer] if isinstance(answer, NDArray) else answer
     for target, result in zip(targets, results, strict=True):
         if target is not result:
@@ -241,10 +243,11 @@ def _product(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     left, right = arrays
     divide = op.name.endswith("div")
     if isinstance(left, CSRNDArray) and right.stype == "default":
-        if divide and op.name == "elemwise_div":
+        equal = left.shape == right.shape
+        if op.name == "elemwise_div" or (op.name == "elemwise_mul" and not equal):
             return NotImplemented
         spread = right
-        if right.shape != left.shape:
+        if not equal:
             axes = (1,) * (left.ndim - right.ndim) + right.shape
             spread = right.reshape(axes).broadcast_to(left.shape)
         factors = invoke(find("_take_elements"), (spread, left._rows(), left._aux[1]), {})

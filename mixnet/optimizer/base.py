@@ -138,7 +138,12 @@ class Optimizer:
 
         Args:
             klass: the class.
+
+        Raises:
+            CheckError: it is not a class.
         """
+        if not isinstance(klass, type):
+            raise CheckError(f"Only classes can be registered as optimizers, not {klass!r:.60}.")
         name = klass.__name__.lower()
         known = Optimizer.opt_registry.get(name)
         if known is not None:

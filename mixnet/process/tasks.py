@@ -8,7 +8,8 @@ set. So programs without tasks read what they always read, and tasks may ``await
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple
+import threading
+from typing import Any
 
 _NOTHING = object()
 _modules = sys.modules
@@ -50,16 +51,45 @@ class PerTask:
         return self.own.get(current_task(), self.base)
 
 
-class Entered(NamedTuple):
-    """What a scope has set, and what there was before."""
+class _Open(threading.local):
+    """What the scopes have set that are open in a thread, the innermost last."""
 
-    local: Any
-    name: str
-    task: Any
-    before: Any
+    def __init__(self) -> None:
+        self.entered: list[Entered] = []
+
+
+_open = _Open()
+
+
+class Entered:
+    """What a scope has set, and what there was before.
+
+    Scopes may be left in any order, as those in generators are: one that is not the innermost hands
+    what it would restore to the next one inside.
+    """
+
+    __slots__ = ("before", "local", "name", "task")
+
+    def __init__(self, local: Any, name: str, task: Any, before: Any):
+        self.local, self.name, self.task, self.before = local, name, task, before
 
     def leave(self) -> None:
-        """Give the task that entered what it had, whichever is running."""
+        """Give the task that entered what it had, whichever is running; once more does nothing."""
+        opened = _open.entered
+        place = next((at for at, each in enumerate(opened) if each is self), None)
+        if (
+            place is None
+        ):  # it was left already, or entered in another thread, whose state is its own
+            return
+        for inner in opened[place + 1 :]:
+            if inner.local is self.local and inner.name == self.name and inner.task is self.task:
+                inner.before = self.before
+                break
+        else:
+            self._restore()
+        opened.remove(self)
+
+    def _restore(self) -> None:
         if self.task is None:
             setattr(self.local, self.name, self.before)
             return
@@ -74,19 +104,36 @@ class Entered(NamedTuple):
             setattr(self.local, self.name, place.base)
 
 
-def enter(local: object, name: str, value: object, kind: type[PerTask] = PerTask) -> Entered:
-    """Set an attribute of a thread's object, for the running task alone if there is one."""
+def enter(
+    local: object,
+    name: str,
+    value: object,
+    kind: type[PerTask] = PerTask,
+    into: list[Any] | None = None,
+) -> Entered:
+    """Set an attribute of a thread's object, for the running task alone if there is one.
+
+    Args:
+        local: the object.
+        name: of the attribute.
+        value: the new value.
+        kind: what takes the attribute's place where tasks set it.
+        into: gets what is returned before anything is set, so that no interrupt loses it.
+    """
     task = current_task()
     place = getattr(local, name, None)
-    if task is None:
-        entered = Entered(local, name, None, place)
-        setattr(local, name, value)
-        return entered
-    if not isinstance(place, PerTask):
+    if task is not None and not isinstance(place, PerTask):
         place = kind(place)
         setattr(local, name, place)
-    entered = Entered(local, name, task, place.own.get(task, _NOTHING))
-    place.own[task] = value
+    before = place if task is None else place.own.get(task, _NOTHING)  # type: ignore[union-attr]
+    entered = Entered(local, name, task, before)
+    if into is not None:
+        into.append(entered)
+    _open.entered.append(entered)
+    if task is None:
+        setattr(local, name, value)
+    else:
+        place.own[task] = value  # type: ignore[union-attr]
     return entered
 
 

@@ -448,3 +448,28 @@ def test_states_of_row_sparse_weights_have_all_rows(name: str, options: Any) -> 
 def test_a_negative_extent_is_an_error_of_the_shape() -> None:
     with pytest.raises(ValueError, match=r"negative.*\(-1, 2\)"):
         nd.sparse.csr_matrix((-1, 2))
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (3,), (4, 1)])
+def test_elementwise_products_do_not_broadcast(shape: tuple[int, ...]) -> None:
+    with pytest.raises(mx.MXNetError):
+        nd.elemwise_mul(csr(), nd.ones(shape)).asnumpy()
+    product = nd.broadcast_mul(csr(), nd.ones(shape) * 2)
+    assert product.stype == "csr"
+    np.testing.assert_array_equal(product.asnumpy(), 2 * DATA)
+
+
+@pytest.mark.parametrize("weight", [nd.array, csr, rows])
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+def test_an_update_without_out_leaves_the_weight(weight: Any, stype: str) -> None:
+    before, gradient = weight(DATA), nd.array(DATA).tostype(stype)
+    moment = nd.zeros(DATA.shape)
+    for update in (
+        lambda: nd.sgd_update(before, gradient, lr=0.5),
+        lambda: nd.sgd_mom_update(before, gradient, moment, lr=0.5, momentum=0),
+        lambda: nd.sgd_update(before, gradient, lr=0.5, lazy_update=False),
+    ):
+        np.testing.assert_allclose(update().asnumpy(), DATA / 2)
+        np.testing.assert_array_equal(before.asnumpy(), DATA)
+    nd.sgd_update(before, gradient, lr=0.5, out=before)
+    np.testing.assert_allclose(before.asnumpy(), DATA / 2)

@@ -6,9 +6,10 @@ import threading
 from typing import TYPE_CHECKING
 
 from mixnet.gluon.parameter import ParameterDict
-from mixnet.name import Prefix
+from mixnet.name import NameManager, Prefix
 from mixnet.name import current as current_names
-from mixnet.process.tasks import Entered, enter, read
+from mixnet.process.scopes import Entries, Exit
+from mixnet.process.tasks import read
 
 if TYPE_CHECKING:
     from mixnet.gluon.block.block import Block
@@ -25,7 +26,7 @@ class _BlockScope:
     def __init__(self, block: Block):
         self._block = block
         self._counter: dict[str, int] = {}
-        self._before: list[tuple[Entered, Prefix]] = []
+        self._entered = Entries()
 
     @staticmethod
     def create(
@@ -57,14 +58,10 @@ class _BlockScope:
         return scope._block.prefix + prefix, own
 
     def __enter__(self) -> _BlockScope:
+        entry = self._entered.add()
         if not self._block._empty_prefix:
-            names = Prefix(self._block.prefix)
-            self._before.append((enter(_BlockScope._current, "value", self), names))
-            names.__enter__()
+            entry.set(_BlockScope._current, "value", self)
+            entry.set(NameManager._current, "value", Prefix(self._block.prefix))
         return self
 
-    def __exit__(self, *error: object) -> None:
-        if not self._block._empty_prefix:
-            entered, names = self._before.pop()
-            names.__exit__(*error)
-            entered.leave()
+    __exit__ = Exit()

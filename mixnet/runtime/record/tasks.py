@@ -32,7 +32,7 @@ class Scope:
         """Set the flags for operations of the task; None: unchanged."""
         for name, value in (("recording", recording), ("training", training)):
             if value is not None:
-                self._entered.append(enter(state, name, value, Flag))
+                enter(state, name, value, Flag, into=self._entered)
 
     def leave(self) -> None:
         """Restore the task's previous flags."""
