@@ -9,6 +9,8 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
+from mixnet.process.lazy import after_import
+
 NAME = "mxnet"
 STAND_IN = str(Path(__file__).with_name("stand_in"))
 """A folder for the path of modules, where processes find mixnet under the name ``mxnet``."""
@@ -33,6 +35,7 @@ class _Alias(MetaPathFinder, Loader):
             if error.name != own:  # something else that the module needs is missing
                 raise
             return None
+        _register_loaded()
         return ModuleSpec(fullname, self, loader_state=(module, module.__spec__))
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
@@ -43,6 +46,19 @@ class _Alias(MetaPathFinder, Loader):
         spec = module.__spec__  # the import has put that of the alias in place of the module's own
         if spec is not None and spec.loader is self:
             module.__spec__ = spec.loader_state[1]
+
+
+def _register_loaded() -> None:
+    """Register every loaded module under its name below ``mxnet``, too.
+
+    Libraries look up ``mxnet.ndarray`` and the like in ``sys.modules`` to learn which frameworks are in use.
+    """
+    package = __name__.partition(".")[0]
+    if sys.modules.get(NAME) is not sys.modules[package]:
+        return
+    for name, module in list(sys.modules.items()):
+        if name.startswith(f"{package}."):
+            sys.modules.setdefault(f"{NAME}{name.removeprefix(package)}", module)
 
 
 def as_mxnet() -> None:
@@ -74,3 +90,6 @@ def as_mxnet() -> None:
         sys.path.insert(
             0, STAND_IN
         )  # multiprocessing hands the path on to processes that it spawns
+    _register_loaded()
+    if _register_loaded not in after_import:
+        after_import.append(_register_loaded)

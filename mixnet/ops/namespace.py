@@ -102,7 +102,26 @@ class Namespace:
         def __dir__() -> list[str]:
             return sorted({*here, *self.names()})
 
+        if modules is None:
+            _complete_dict(here, __getattr__, self.names)
         return __getattr__, __dir__
+
+
+def _complete_dict(
+    here: dict[str, Any], get: Callable[[str], Any], names: Callable[[], list[str]]
+) -> None:
+    """Give the module a ``__dict__`` with all functions: ``'box_decode' in mx.nd.contrib.__dict__`` is how
+    programs ask whether an operator exists.
+    """
+
+    class Module(ModuleType):
+        @property
+        def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+            for name in names():
+                get(name)  # keeps the function in here
+            return here
+
+    sys.modules[here["__name__"]].__class__ = Module
 
 
 def _hide_all_but(modules: Collection[str], here: dict[str, Any]) -> None:

@@ -9,6 +9,9 @@ from typing import Any
 
 from mixnet.base import UnknownAttributeError, did_you_mean
 
+after_import: list[Callable[[], None]] = []
+"""Called after a submodule has been imported on first access."""
+
 
 def submodules(
     package: str, names: Mapping[str, str], here: dict[str, Any]
@@ -31,6 +34,8 @@ def submodules(
             raise UnknownAttributeError(f"module {package!r} has no attribute {name!r}.{hint}")
         module = importlib.import_module(names[name], package)
         here[name] = module
+        for call in after_import:
+            call()
         return module
 
     def __dir__() -> list[str]:

@@ -134,3 +134,19 @@ def test_modules_that_mxnet_loads_are_there() -> None:
     code = "import mxnet, multiprocessing, urllib; print(multiprocessing.pool, urllib.request)"
     ran = run("-m", "mixnet", "-c", code)
     assert ran.returncode == 0, ran.stderr
+
+
+def test_loaded_modules_are_registered_under_the_name() -> None:
+    """Libraries look them up to learn which frameworks are in use."""
+    code = """
+import sys
+import mxnet as mx
+assert sys.modules["mxnet.ndarray"] is sys.modules["mixnet.ndarray"]
+assert "mxnet.gluon" not in sys.modules
+mx.gluon
+assert sys.modules["mxnet.gluon.block"] is sys.modules["mixnet.gluon.block"]
+from mxnet.gluon import block
+assert block.__spec__.name == "mixnet.gluon.block"
+"""
+    ran = run("-c", code, PYTHONPATH=alias.STAND_IN)
+    assert ran.returncode == 0, ran.stderr

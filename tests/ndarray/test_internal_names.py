@@ -73,3 +73,11 @@ def test_files_are_loaded_in_the_sense_in_which_they_were_saved(tmp_path: Any) -
         shapes("numpy")
     with mx.util.np_shape(True), pytest.raises(mx.MXNetError, match="off, and they are on"):
         shapes("legacy")
+
+
+@pytest.mark.parametrize("face", [mx.nd, mx.sym])
+def test_namespaces_hold_their_operators(face: Any) -> None:
+    """Programs ask `'box_decode' in F.contrib.__dict__` whether there is an operator."""
+    assert {"box_decode", "box_nms"} <= vars(face.contrib).keys()
+    assert "potrf" in face.linalg.__dict__ and "nothing" not in face.linalg.__dict__
+    assert vars(face.op)["FullyConnected"] is face.op.FullyConnected
