@@ -18,7 +18,7 @@ import build_api  # noqa: E402
 
 project = "mixnet"
 copyright = "the mixnet contributors"
-version = release = mixnet.__version__.partition("mixnet.")[2]
+version = release = mixnet.libinfo._PACKAGE_VERSION
 
 extensions = ["myst_nb", "mixnet.widgets.sphinx", "files_directive", "live_views", "check_offline"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}

@@ -77,8 +77,8 @@ _interpreter.check()
 if _config.get("MXNET_PROFILER_AUTOSTART"):
     from mixnet import profiler as profiler
 
-# Programs compare it with versions of MXNet; what stands behind the plus is our own.
-__version__ = libinfo.__version__ + "+mixnet.0.1.0"
+# MXNet's, and nothing else: programs split it at the dots and make whole numbers of the parts.
+__version__ = libinfo.__version__
 
 # What was made by importing stays: the garbage collector need not look at it again and again.
 gc.freeze()

@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int | None:
             print(STAND_IN)
             return 0
         case ["--version"]:
-            print(f"mixnet {mixnet.__version__}")
+            print(f"mixnet {mixnet.libinfo._PACKAGE_VERSION}, as MXNet {mixnet.__version__}")
             return 0
         case [] | ["-h" | "--help", *_]:
             print(USAGE)

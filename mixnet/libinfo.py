@@ -6,6 +6,7 @@ import os
 
 # Of MXNet: programs compare it to know what they may call.
 __version__ = "1.9.1"
+_PACKAGE_VERSION = "0.1.0"  # of mixnet itself
 
 
 def find_lib_path(prefix: str = "libmxnet") -> list[str]:

@@ -10,7 +10,9 @@ import pickle
 import re
 import subprocess
 import sys
+import tomllib
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import base, nd
+from mixnet.__main__ import main
 
 
 def test_null_is_not_given() -> None:
@@ -37,11 +40,18 @@ def test_types_and_text() -> None:
     assert base.string_types == (str,) and base.mx_real_t is np.float32
     assert base.py_str(b"a") == base.py_str("a") == "a"
     assert base._as_list(1) == [1] and base._as_list((1,)) == (1,)
-    assert base.__version__ == "1.9.1" and mx.__version__.startswith("1.9.1+mixnet.")
+    assert base.__version__ == mx.__version__ == "1.9.1"
     text = base.build_param_doc(["a", "b", "a"], ["int", "float", "x"], ["the a", "", "z"])
     assert text == "Parameters\n----------\na : int\n    the a\nb : float\n"
     text = base.build_param_doc(["a", "a"], ["int", "x"], ["the a", "z"], False)
     assert text.endswith("a : x\n    z\n")
+
+
+def test_versions(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [int(part) for part in mx.__version__.split(".")] == [1, 9, 1]
+    own = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"mixnet {own['version']}, as MXNet 1.9.1\n"
 
 
 def test_ctypes_helpers() -> None:

@@ -362,6 +362,25 @@ def test_shared_modules_have_common_parameters() -> None:
         mx.mod.Module(net, label_names=None).bind([("data", (2, 5))], shared_module=3)
 
 
+def test_a_module_for_prediction_uses_the_weights_of_each_update() -> None:
+    """The numbers are MXNet's with MXNET_SUBGRAPH_BACKEND=NONE: its oneDNN keeps old weights."""
+    fully_connected = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    net = mx.sym.LinearRegressionOutput(fully_connected, mx.sym.Variable("label"))
+    train, predict = (mx.mod.Module(net, label_names=["label"]) for _ in range(2))
+    train.bind([("data", (2, 3))], [("label", (2, 2))])
+    train.init_params(mx.init.Constant(0.5))
+    train.init_optimizer(optimizer_params={"learning_rate": 0.1})
+    predict.bind([("data", (1, 3))], [("label", (1, 2))], for_training=False, shared_module=train)
+    examples = mx.io.DataBatch([mx.nd.array([[1, 2, 3], [0, 1, -1]])], [mx.nd.zeros((2, 2))])
+    predictions = []
+    for _ in range(3):
+        predict.forward(mx.io.DataBatch([mx.nd.array([[1, 0, 2]])]))
+        predictions.append(predict.get_outputs()[0].asnumpy()[0, 0])
+        train.forward_backward(examples)
+        train.update()
+    np.testing.assert_allclose(predictions, [1.5, 0.9, 0.525], rtol=1e-6)
+
+
 def test_without_training_there_is_no_backward() -> None:
     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
     module = mx.mod.Module(net, label_names=None)
