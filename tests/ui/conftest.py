@@ -222,7 +222,12 @@ def notebook7(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     yield from serve("notebook", tmp_path_factory.mktemp("notebook7"))
 
 
-COLOUR_RULES = ("color-contrast", "link-in-text-block")  # of those that axe-core runs by itself
+# The rules of axe-core for each theme, all its usual ones for the light one. A theme changes nothing but
+# colours, and all rules take three times as long as those on colours.
+THEMES: dict[str, tuple[str, ...]] = {
+    "light": (),
+    "dark": ("color-contrast", "link-in-text-block"),
+}
 
 
 @dataclass
@@ -260,12 +265,9 @@ class Watched:
         ]
 
     def axe_in_both_themes(self, selector: str) -> dict[str, list[str]]:
-        """Findings in each theme that has any: all rules in the light one, those on colours in the dark one.
-
-        A theme changes nothing but colours, and all rules take three times as long as those on colours.
-        """
+        """Findings of the rules for each theme, where there are any."""
         findings = {}
-        for theme, rules in (("light", ()), ("dark", COLOUR_RULES)):
+        for theme, rules in THEMES.items():
             self.page.emulate_media(color_scheme=theme)
             settle(self.page)
             findings[theme] = self.axe(selector, rules)

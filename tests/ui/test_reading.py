@@ -41,7 +41,7 @@ def test_it_finds(noting: Watched, tmp_path: Path, content: str, kind: str | Non
     assert any(each.startswith(kind) for each in actual) if kind else actual == [], actual
 
 
-THEMES = """<!DOCTYPE html><html lang='en'><title>a</title><style>
+PAGE_OF_THEMES = """<!DOCTYPE html><html lang='en'><title>a</title><style>
 p { color: %s; background: %s }
 @media (prefers-color-scheme: dark) { p { color: %s; background: %s } }
 </style><main><h1>a</h1><p>some text</p>%s</main>"""
@@ -59,7 +59,7 @@ p { color: %s; background: %s }
 def test_faults_of_each_theme_are_found(
     noting: Watched, tmp_path: Path, page: tuple[str, ...], expected: dict[str, str]
 ) -> None:
-    (tmp_path / "a.html").write_text(THEMES % page, encoding="utf-8")
+    (tmp_path / "a.html").write_text(PAGE_OF_THEMES % page, encoding="utf-8")
     noting.page.goto((tmp_path / "a.html").as_uri())
     findings = noting.axe_in_both_themes("body")
     assert {theme: each.partition(":")[0] for theme, (each, *_) in findings.items()} == expected
