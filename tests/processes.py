@@ -110,12 +110,17 @@ def _end_servers() -> None:
         _servers.popitem()[1].end()
 
 
-def _server(choices: tuple[tuple[str, ...], ...], environment: Mapping[str, str]) -> _Server | None:
-    """A server that has imported one of these lists of modules; a process alone needs none."""
+def _server(
+    choices: tuple[tuple[str, ...], ...], environment: Mapping[str, str], starts_others: bool
+) -> _Server | None:
+    """A server that has imported one of these lists of modules.
+
+    A process alone needs none; the first one that starts others does: each of them would import.
+    """
     for modules in choices:
         _starts[modules] += 1
         if modules not in _servers:
-            if _starts[modules] == 1:
+            if _starts[modules] == 1 and not starts_others:
                 continue
             _servers[modules] = _Server.start(modules)
         if _servers[modules].serves(environment):
@@ -167,7 +172,7 @@ class Popen(subprocess.Popen[Any]):
             forkable = _can_be_forked(args, (*others, *user))
             starts_others = forkable and any(os.fspath(each) in self.starting for each in args[2:3])
             forkable = forkable and (starts_others or not self.launchers_only)
-            server = _server(self.imports, environment) if forkable else None
+            server = _server(self.imports, environment, starts_others) if forkable else None
             if server is None:
                 super()._execute_child(*arguments)  # type: ignore[misc]
                 return

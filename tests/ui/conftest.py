@@ -222,6 +222,14 @@ def notebook7(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     yield from serve("notebook", tmp_path_factory.mktemp("notebook7"))
 
 
+# The rules of axe-core for each theme, all its usual ones for the light one. A theme changes nothing but
+# colours, and all rules take three times as long as those on colours.
+THEMES: dict[str, tuple[str, ...]] = {
+    "light": (),
+    "dark": ("color-contrast", "link-in-text-block"),
+}
+
+
 @dataclass
 class Watched:
     """A page, what it asked of others, and what it complained about."""
@@ -239,19 +247,31 @@ class Watched:
         except Error:
             return False
 
-    def axe(self, selector: str) -> list[str]:
-        """Findings of axe-core below an element."""
+    def axe(self, selector: str, rules: tuple[str, ...] = ()) -> list[str]:
+        """Findings of axe-core below an element, of all its usual rules or of these."""
         if not AXE.is_file():
             pytest.skip("needs axe-core: (cd widgets && npm ci)")
         if not self.page.evaluate("Boolean(window.axe)"):
             self.page.evaluate(AXE.read_text())
-        options = "{ resultTypes: ['violations'], selectors: false }"  # what is read below
-        result = within(self.page, f"(s) => axe.run(s, {options})", selector)
+        # What is read below.
+        options: dict[str, Any] = {"resultTypes": ["violations"], "selectors": False}
+        if rules:
+            options["runOnly"] = {"type": "rule", "values": rules}
+        result = within(self.page, "([s, options]) => axe.run(s, options)", [selector, options])
         return [
             f"{each['id']}: {each['help']} ({node['html'][:200]})"
             for each in result["violations"]
             for node in each["nodes"]
         ]
+
+    def axe_in_both_themes(self, selector: str) -> dict[str, list[str]]:
+        """Findings of the rules for each theme, where there are any."""
+        findings = {}
+        for theme, rules in THEMES.items():
+            self.page.emulate_media(color_scheme=theme)
+            settle(self.page)
+            findings[theme] = self.axe(selector, rules)
+        return {theme: each for theme, each in findings.items() if each}
 
     def failed(self, name: str) -> None:
         """Keep a picture of the page of a test that failed, if the page can still be drawn."""

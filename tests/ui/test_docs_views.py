@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.conftest import Watched, counts, settle, shown
+from tests.ui.conftest import THEMES, Watched, counts, settle, shown
 from tests.ui.reading import FIND
 from tests.ui.site import VIEWS
 from tests.ui.test_sizes import WIDTHS
@@ -34,10 +34,10 @@ def test_views_of_a_page(noting: Watched, site: Path, name: str) -> None:
         assert page.evaluate("document.scrollingElement.scrollWidth <= innerWidth"), width
     assert {place: faults for place, faults in actual.items() if faults} == {}
     assert noting.outside == [] and noting.errors == []
-    for theme in ("light", "dark"):  # last: axe reads style sheets, which files may not
+    for theme, rules in THEMES.items():  # last: axe reads style sheets, which files may not
         page.evaluate("(theme) => { document.body.dataset.theme = theme }", theme)
         settle(page)
-        assert noting.axe(".mx-static") == [], theme
+        assert noting.axe(".mx-static", rules) == [], theme
 
 
 @pytest.mark.parametrize("name", ["index", "operators", next(iter(VIEWS))])

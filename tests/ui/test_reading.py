@@ -1,4 +1,4 @@
-"""The script that looks for text that cannot be read finds each kind of it, and nothing in a good page."""
+"""What looks for text that cannot be read finds each kind of it, and nothing in a good page."""
 
 from __future__ import annotations
 
@@ -39,3 +39,27 @@ def test_it_finds(noting: Watched, tmp_path: Path, content: str, kind: str | Non
     noting.page.goto((tmp_path / "a.html").as_uri())
     actual = unreadable(noting.page, ".mx")
     assert any(each.startswith(kind) for each in actual) if kind else actual == [], actual
+
+
+PAGE_OF_THEMES = """<!DOCTYPE html><html lang='en'><title>a</title><style>
+p { color: %s; background: %s }
+@media (prefers-color-scheme: dark) { p { color: %s; background: %s } }
+</style><main><h1>a</h1><p>some text</p>%s</main>"""
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        (("#000", "#fff", "#fff", "#000", ""), {}),
+        (("#000", "#fff", "#444", "#000", ""), {"dark": "color-contrast"}),
+        (("#bbb", "#fff", "#fff", "#000", ""), {"light": "color-contrast"}),
+        (("#000", "#fff", "#fff", "#000", "<input>"), {"light": "label"}),
+    ],
+)
+def test_faults_of_each_theme_are_found(
+    noting: Watched, tmp_path: Path, page: tuple[str, ...], expected: dict[str, str]
+) -> None:
+    (tmp_path / "a.html").write_text(PAGE_OF_THEMES % page, encoding="utf-8")
+    noting.page.goto((tmp_path / "a.html").as_uri())
+    findings = noting.axe_in_both_themes("body")
+    assert {theme: each.partition(":")[0] for theme, (each, *_) in findings.items()} == expected
