@@ -91,7 +91,7 @@ class _Writer(pickle.Pickler):
         return NotImplemented
 
 
-def _typed(kind: Any, value: np.ndarray, described: tuple[Any, ...]) -> Any:
+def _typed(kind: type[np.ndarray], value: np.ndarray, described: tuple[Any, ...]) -> Any:
     return kind(value, _array(*described))
 
 
@@ -109,11 +109,13 @@ def _variable(described: tuple[Any, ...]) -> Any:
     return Var(_array(*described))
 
 
-def _literal(value: Any, described: tuple[Any, ...]) -> Any:
+def _literal(value: object, described: tuple[Any, ...]) -> Any:
     return Literal(value, _array(*described))
 
 
-def _equation(operands: list[Any], results: list[Any], primitive: Any, params: Any) -> Any:
+def _equation(
+    operands: list[Any], results: list[Any], primitive: Primitive, params: dict[str, object]
+) -> Any:
     return new_jaxpr_eqn(operands, results, primitive, params, set())
 
 
@@ -121,7 +123,7 @@ def _jaxpr(constants: list[Any], inputs: list[Any], outputs: list[Any], steps: l
     return Jaxpr(constants, inputs, outputs, steps, debug_info=_info)
 
 
-def _closed(jaxpr: Any, constants: list[Any]) -> Any:
+def _closed(jaxpr: Jaxpr, constants: list[Any]) -> Any:
     return ClosedJaxpr(jaxpr, constants)
 
 
@@ -132,7 +134,7 @@ def _primitive(module: str, name: str) -> Any:
 _places: dict[Any, tuple[str, str]] = {}
 
 
-def _place_of(primitive: Any) -> tuple[str, str]:
+def _place_of(primitive: Primitive) -> tuple[str, str]:
     """The module and the name in it by which a primitive is found."""
     place = _places.get(primitive)
     if place is None:

@@ -33,8 +33,9 @@ from mixnet.ops.tracing.inlined import inlined
 from mixnet.ops.tracing.template import Call, Template
 
 Calls = dict[bytes, tuple[str, str, tuple[Any, ...], list[Any]]]
-"""Of each family of calls: the kind of its entry, the operator's name, what else decides, and examples: shapes
-of arrays that have forms, or whole calls.
+"""Of each family of calls: the kind of its entry, the operator's name, what else decides, and examples.
+
+An example is a shape of the arrays for a form, and a whole call for templates.
 """
 
 _MOST_EXAMPLES = 6
@@ -150,7 +151,8 @@ def _imported(path: str) -> dict[str, str]:
 def templates_of(op: Operator, scalars: int, examples: Sequence[Call]) -> list[Template]:
     """Templates that give the traces of these calls.
 
-    There is none for a call whose operator does not take other extents, or whose traces have too little in common.
+    There is none for a call whose operator does not take other extents, or whose traces have too little
+    in common.
 
     Args:
         op: the operator.

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import jax
+
 from mixnet.process import locks
 from mixnet.runtime.devices.in_flight import in_flight
 from mixnet.runtime.value.value import Value
@@ -27,7 +29,7 @@ class Sharded:
 
     __slots__ = ("_divide", "_shards", "array")
 
-    def __init__(self, array: Any, divide: Callable[[Any], list[Any]]):
+    def __init__(self, array: jax.Array, divide: Callable[[Any], list[Any]]):
         self.array = array
         self._divide = divide
         self._shards: list[Any] | None = None

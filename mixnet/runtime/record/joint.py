@@ -380,9 +380,9 @@ def _whole(row: Sequence[Value]) -> Sharded | None:
     return whole
 
 
-def _part(result: Any, place: int) -> Any:
+def _part(result: Sharded | list[Any], place: int) -> Any:
     """Of a result over the devices what the one at this place has."""
-    return Shard(result, place) if type(result) is Sharded else result[place]
+    return Shard(result, place) if isinstance(result, Sharded) else result[place]
 
 
 def _is_free(row: Sequence[Value], whole: Sharded | None) -> bool:
