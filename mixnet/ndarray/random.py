@@ -28,6 +28,8 @@ _functions = functions(
     )
 )
 
+for _function in _functions.values():
+    _function.__module__ = __name__  # where pickle looks for it
 globals().update(_functions)
 __all__ = sorted(_functions)
 

@@ -192,6 +192,8 @@ FUNCTIONS = {
     **{name: _unary(name, *row) for name, row in _UNARY.items()},
     **{name: _binary(name, *row) for name, row in _BINARY.items()},
 }
+for _function in FUNCTIONS.values():
+    _function.__module__ = "mixnet.numpy"  # where pickle looks for it
 
 
 @as_operator

@@ -41,6 +41,7 @@ class Namespace:
 
     def __init__(self, title: str, make: Callable[[Op, str], Any], prefix: str = ""):
         self.title, self.make, self.prefix = title, make, prefix
+        self._module: str | None = None  # where users find the functions
         self._functions: dict[str, tuple[Any, Any]] = {}  # by name: operator and function
 
     def function(self, name: str) -> Any:
@@ -64,7 +65,10 @@ class Namespace:
         # Looked up with the operator, so that one registered anew is found.
         known = self._functions.get(name)
         if known is None or known[0] is not op:
-            known = self._functions[name] = (op, self.make(op, name))
+            function = self.make(op, name)
+            if self._module is not None:
+                function.__module__ = self._module  # where pickle looks for it
+            known = self._functions[name] = (op, function)
         return known[1]
 
     def names(self) -> list[str]:
@@ -86,6 +90,7 @@ class Namespace:
                 others are free: somebody may register an operator ``update`` although there is an
                 ``update.py``.
         """
+        self._module = here["__name__"]
         if modules is not None:
             _hide_all_but(modules, here)
 
