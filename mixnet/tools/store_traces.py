@@ -19,7 +19,7 @@ import runpy
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from types import CodeType
@@ -30,6 +30,7 @@ from mixnet.ops.registry import find
 from mixnet.ops.tracing import shape_free, stored, traced
 from mixnet.ops.tracing.comparison import compared
 from mixnet.ops.tracing.inlined import inlined
+from mixnet.ops.tracing.proof import changed, doubled, far, near, tripled
 from mixnet.ops.tracing.template import Call, Template
 
 Calls = dict[bytes, tuple[str, str, tuple[Any, ...], list[Any]]]
@@ -176,7 +177,7 @@ def template_of(op: Operator, scalars: int, call: Call) -> Template | None:
         scalars: how many numbers are inputs too.
         call: the example.
     """
-    for change, prove in ((_far, _near), (_doubled, _tripled)):
+    for change, prove in ((far, near), (doubled, tripled)):
         other, proof = changed(call, change), changed(call, prove)
         try:
             template = compared(
@@ -187,54 +188,9 @@ def template_of(op: Operator, scalars: int, call: Call) -> Template | None:
             continue
         program = None if template is None else template.at(proof)
         if template is not None and program is not None and str(program) == str(expected):
-            template.is_sure = True
+            template.is_sure = template.is_proved = True
             return template
     return None
-
-
-def changed(call: Call, change: Callable[[int, int], int]) -> Call:
-    """The call with other extents above 1, in inputs and attributes.
-
-    Args:
-        call: the call.
-        change: from an extent and its number among those of the call to another one.
-    """
-    extents: dict[int, int] = {}
-    for shape, _ in call.inputs:
-        for extent in shape:
-            if extent > 1:
-                extents.setdefault(extent, change(extent, len(extents)))
-    inputs = [
-        (tuple([extents.get(extent, 1) for extent in shape]), dtype) for shape, dtype in call.inputs
-    ]
-    if not extents:  # an operator that makes an array
-        return Call(_with_numbers(call.statics, lambda each: change(each, each)), inputs)
-    return Call(_with_numbers(call.statics, lambda each: extents.get(each, each)), inputs)
-
-
-def _with_numbers(attribute: Any, change: Callable[[int], int]) -> Any:
-    """An attribute with other whole numbers above 1."""
-    if type(attribute) is int and attribute > 1:
-        return change(attribute)
-    if type(attribute) is tuple:
-        return tuple([_with_numbers(each, change) for each in attribute])
-    return attribute
-
-
-def _far(extent: int, number: int) -> int:
-    return 2 * extent + 31 + 10 * number
-
-
-def _near(extent: int, number: int) -> int:
-    return extent + 7 + 4 * number * number
-
-
-def _doubled(extent: int, number: int) -> int:
-    return 2 * extent
-
-
-def _tripled(extent: int, number: int) -> int:
-    return 3 * extent
 
 
 def _run(program: str) -> None:

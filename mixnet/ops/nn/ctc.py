@@ -74,9 +74,8 @@ def ctc_loss(
         counts = jax.lax.argmax(padded, 1, jnp.int32)
     else:
         counts = label_lengths.astype(jnp.int32)
-    if data_lengths is None:
-        steps = jax.lax.full((batch,), time, jnp.int32)
-    else:
+    steps = jnp.full((batch,), time, jnp.int32)
+    if data_lengths is not None:
         steps = data_lengths.astype(jnp.int32)
 
     # The states of a sequence: its labels with a blank before, between and after them.
@@ -122,7 +121,7 @@ def _before_and_after(rows: Any, distance: int) -> tuple[Any, Any]:
 
 def _at(array: Any, *places: Any) -> Any:
     """The elements at places, of which there is an array for each axis; extents of 1 are repeated."""
-    shape = np.broadcast_shapes(*[each.shape for each in places])
+    shape = jax.lax.broadcast_shapes(*[each.shape for each in places])
     axes = tuple(range(len(shape)))
     parts = [jax.lax.broadcast_in_dim(each, (*shape, 1), axes) for each in places]
     axes = tuple(range(array.ndim))

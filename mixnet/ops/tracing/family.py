@@ -7,9 +7,11 @@ the extents; for other shapes of the pattern they are filled in.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import log
 
 from mixnet.ops.tracing.comparison import are_equal, compared
+from mixnet.ops.tracing.proof import is_proved
 from mixnet.ops.tracing.template import Call, Template
 from mixnet.private_jax.jaxprs import ClosedJaxpr
 
@@ -31,22 +33,43 @@ class Family:
             None  # with what it says of the next trace
         )
 
-    def at(self, call: Call) -> ClosedJaxpr | None:
-        """The jaxpr for a call, without tracing; None if it is not known."""
+    def at(self, call: Call, trace: Callable[[Call], ClosedJaxpr]) -> ClosedJaxpr | None:
+        """The jaxpr for a call, without tracing it; None if it is not known.
+
+        Args:
+            call: the call.
+            trace: gives the jaxpr of another one, which proves a template before its first use.
+        """
         if not self._is_compared:
             # Only now, since most operators never meet a third shape.
             self._is_compared = True
             self._compare()
-        for template in reversed(self._templates):
+        for template in reversed(list(self._templates)):
             jaxpr = template.at(call)
-            if jaxpr is not None:
-                if template.is_sure:
-                    return jaxpr
-                self._unsure = (template, jaxpr)
+            if jaxpr is None:
+                continue
+            if template.is_sure and not template.is_proved:
+                self._prove(template, call, trace)
+            if template not in self._templates:
+                continue
+            if template.is_sure:
+                return jaxpr
+            self._unsure = (template, jaxpr)
         return None
 
+    def _prove(self, template: Template, call: Call, trace: Callable[[Call], ClosedJaxpr]) -> None:
+        """Drop a template that holds by chance; where no other call can show it, the next trace has to."""
+        proved = is_proved(template, call, trace)
+        template.is_proved = True
+        if proved is None:
+            template.is_sure = False
+        elif not proved:
+            self._templates.remove(template)
+
     def know(self, templates: list[Template]) -> None:
-        """Take over templates from elsewhere."""
+        """Take over templates that were proved when they were stored."""
+        for each in templates:
+            each.is_proved = True
         self._templates += templates
 
     def known_calls(self) -> list[Call]:

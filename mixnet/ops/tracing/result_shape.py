@@ -12,6 +12,10 @@ Shape = tuple[int, ...]
 Params = Mapping[str, Any]
 
 
+_ELEMENTWISE_IN_PARTS = frozenset({"log2", "one_minus_square", "polynomial"})
+"""Primitives of new versions of JAX, which are run as simpler ones."""
+
+
 def result_shapes(name: str, params: Params, shapes: Sequence[Shape]) -> list[Shape] | None:
     """The shapes of the results of a primitive; None if they are not known, or the inputs do not fit.
 
@@ -26,7 +30,7 @@ def result_shapes(name: str, params: Params, shapes: Sequence[Shape]) -> list[Sh
         return _unstack(params, *shapes)
     if name == "sort":
         return list(shapes) if len(set(shapes)) == 1 else None
-    if name in ELEMENTWISE:
+    if name in ELEMENTWISE or name in _ELEMENTWISE_IN_PARTS:
         result = _elementwise(shapes)
     else:
         rule = _RULES.get(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -91,6 +91,28 @@ class Pattern(NamedTuple):
         if not constants.isdisjoint(extents.values()):
             return None
         return tuple([extents[index] for index in range(len(extents))])
+
+    def call(self, like: Call, extents: Extents) -> Call:
+        """The call with these extents, and what else another call of the pattern has."""
+        inputs = [
+            (tuple([extents[index] if index >= 0 else -index for index in axes]), dtype)
+            for dtype, axes in self.inputs
+        ]
+        return Call(_with_extents(self.statics, like.statics, extents), tuple(inputs))
+
+
+def _with_extents(pattern: Any, attribute: Any, extents: Extents) -> Any:
+    """An attribute with these extents where its pattern has some."""
+    if type(pattern) is Extent:
+        return extents[pattern.index]
+    if type(pattern) is tuple:
+        return tuple(
+            [
+                _with_extents(each, own, extents)
+                for each, own in zip(pattern, attribute, strict=True)
+            ]
+        )
+    return attribute
 
 
 def _fits(pattern: Any, attribute: Any, extents: dict[int, int], constants: set[int]) -> bool:
@@ -290,8 +312,27 @@ class Template:
         is_sure: bool,
     ):
         self.is_sure = is_sure
+        self.is_proved = (
+            False  # whether another call has shown that its numbers agree not by chance
+        )
         self._program, self._fixed, self._ranges, self._order = program, fixed, ranges, order
         self._pattern, self._like, self._numbers = pattern, like, numbers
+
+    def changed(self, call: Call, change: Callable[[int, int], int]) -> Call | None:
+        """A call with other extents where two traces had different ones; None for a call of another kind.
+
+        Args:
+            call: the call.
+            change: from an extent and its number to another one.
+        """
+        extents = self._pattern.extents(call)
+        if extents is None:
+            return None
+        others = [
+            extent if ((index,),) in self._fixed else change(extent, index)
+            for index, extent in enumerate(extents)
+        ]
+        return self._pattern.call(call, tuple(others))
 
     def at(self, call: Call) -> ClosedJaxpr | None:
         """The jaxpr for a call of this kind; None if it is another one, or a shape in it does not fit."""

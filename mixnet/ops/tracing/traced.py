@@ -73,7 +73,7 @@ def _written_or_traced(
         templates = stored.find(KIND, *key)
         if templates is not None:
             family.know(templates)
-    jaxpr = family.at(call)
+    jaxpr = family.at(call, lambda other: trace(op, other, scalars))
     if jaxpr is None:
         jaxpr = _traced(op, statics, inputs, scalars)
         family.learn(call, jaxpr)

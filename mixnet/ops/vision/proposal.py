@@ -85,7 +85,7 @@ def _propose(
 
 def _numbered(boxes: Any) -> Any:
     """Boxes of each image as one list, ``(batch * count, 5)``: the number of the image before each."""
-    number = jnp.arange(len(boxes), dtype=boxes.dtype)[:, None, None]
+    number = jnp.arange(boxes.shape[0], dtype=boxes.dtype)[:, None, None]
     number = jnp.broadcast_to(number, (*boxes.shape[:2], 1))
     return jnp.concatenate([number, boxes], -1).reshape(-1, 5)
 

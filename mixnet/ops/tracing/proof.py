@@ -1,0 +1,93 @@
+"""Proofs of templates: the trace of a call that nobody made shows whether a template holds.
+
+Numbers may agree in two traces by chance: with 4 samples of 2 classes, and with 6 of 4, a table of
+classes and others has as many rows as there are samples, less one. In the calls here no extents are
+related.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mixnet.ops.tracing.inlined import inlined
+from mixnet.ops.tracing.template import Call, Template
+from mixnet.private_jax.jaxprs import ClosedJaxpr
+
+
+def far(extent: int, number: int) -> int:
+    """Another extent, for the first of two further calls.
+
+    Args:
+        extent: of a call.
+        number: its place among the different extents of the call.
+    """
+    return 2 * extent + 31 + 10 * number
+
+
+def near(extent: int, number: int) -> int:
+    """Another extent, for the second of two further calls; arguments as of :func:`far`."""
+    return extent + 7 + 4 * number * number
+
+
+def doubled(extent: int, number: int) -> int:
+    """Twice an extent, for an operator that takes no others; arguments as of :func:`far`."""
+    return 2 * extent
+
+
+def tripled(extent: int, number: int) -> int:
+    """Three times an extent; arguments as of :func:`far`."""
+    return 3 * extent
+
+
+def is_proved(template: Template, call: Call, trace: Callable[[Call], ClosedJaxpr]) -> bool | None:
+    """Whether a template gives the trace of another call; None if the operator takes none.
+
+    Args:
+        template: of two traces.
+        call: one for which it gives a program.
+        trace: gives the jaxpr of a call, or raises what the operator does.
+    """
+    for change in (near, tripled):
+        other = template.changed(call, change)
+        program = None if other is None else template.at(other)
+        if other is None or program is None:  # it says nothing about such extents
+            continue
+        try:
+            expected = inlined(trace(other))
+        except Exception:  # the operator does not take them
+            continue
+        return str(program) == str(expected)
+    return None
+
+
+def changed(call: Call, change: Callable[[int, int], int]) -> Call:
+    """The call with other extents above 1, in inputs and attributes.
+
+    Args:
+        call: the call.
+        change: from an extent and its number among those of the call to another one.
+    """
+    extents: dict[int, int] = {}
+    for shape, _ in call.inputs:
+        for extent in shape:
+            if extent > 1:
+                extents.setdefault(extent, change(extent, len(extents)))
+    inputs = tuple(
+        [
+            (tuple([extents.get(extent, 1) for extent in shape]), dtype)
+            for shape, dtype in call.inputs
+        ]
+    )
+    if not extents:  # an operator that makes an array
+        return Call(_with_numbers(call.statics, lambda each: change(each, each)), inputs)
+    return Call(_with_numbers(call.statics, lambda each: extents.get(each, each)), inputs)
+
+
+def _with_numbers(attribute: Any, change: Callable[[int], int]) -> Any:
+    """An attribute with other whole numbers above 1."""
+    if type(attribute) is int and attribute > 1:
+        return change(attribute)
+    if type(attribute) is tuple:
+        return tuple([_with_numbers(each, change) for each in attribute])
+    return attribute
