@@ -11,6 +11,7 @@ import pytest
 import mixnet as mx
 from mixnet.ops.registry import find
 from mixnet.ops.tracing import shape_free, traced
+from mixnet.ops.tracing.template import Call
 from mixnet.private_jax.calls import called
 from mixnet.runtime.interpret import on_numpy
 from tests.ops.records import RECORDS
@@ -37,7 +38,7 @@ def test_nested_functions_are_written_out() -> None:
 
 def test_loops_stay_loops() -> None:
     op, statics, scalars = bound("CTCLoss")
-    jaxpr = traced.traced(op, statics, (((9, 2, 4), F32), ((2, 3), F32)), scalars)
+    jaxpr = traced.trace(op, Call(statics, (((9, 2, 4), F32), ((2, 3), F32))), scalars)
     (loss,) = [each for each in jaxpr.eqns if each.primitive.name == "custom_vjp_call"]
     assert "scan" in names(called(loss))
 
