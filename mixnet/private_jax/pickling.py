@@ -6,6 +6,7 @@ import importlib
 import io
 import pickle
 import sys
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -101,6 +102,7 @@ def _described(aval: Any) -> tuple[tuple[int, ...], np.dtype, bool]:
     return aval.shape, aval.dtype, aval.weak_type
 
 
+@lru_cache(maxsize=4096)
 def _array(shape: tuple[int, ...], dtype: np.dtype, weak: bool) -> Any:
     return jax.core.ShapedArray(shape, dtype, weak_type=weak)
 

@@ -38,7 +38,14 @@ _SETTINGS = (
     "jax_numpy_rank_promotion",
     "jax_threefry_partitionable",
 )
-_USUAL = {name: jax.config.values.get(name) for name in _SETTINGS}
+
+
+def _settings() -> list[object]:
+    # Not ``jax.config.values``, which makes a dict of all settings each time.
+    return [getattr(jax.config, name, None) for name in _SETTINGS]
+
+
+_USUAL = _settings()
 
 
 class File(NamedTuple):
@@ -169,7 +176,7 @@ def _file() -> File | None:
     global _loaded
     if _loaded is None:
         _loaded = _read()
-    if any(jax.config.values.get(name) != each for name, each in _USUAL.items()):
+    if _settings() != _USUAL:
         return None
     return _loaded
 
