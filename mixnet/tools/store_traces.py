@@ -196,7 +196,7 @@ def template_of(op: Operator, scalars: int, call: Call) -> Template | None:
 def _run(program: str) -> None:
     """Run a program in this process, and write its calls at its end."""
     path = Path(os.environ[_TO])
-    stored.forget(stored.NONE)  # what is filled in is not among the calls
+    stored.use(stored.NONE)  # what is filled in is not among the calls
     atexit.register(lambda: path.write_bytes(pickle.dumps(calls_here())))
     import mixnet
 
@@ -229,7 +229,7 @@ def main() -> None:
     if _TO in os.environ:
         _run(options.programs[0])
         return
-    stored.forget(stored.NONE)
+    stored.use(stored.NONE)
     calls, path = known_calls()
     for program in options.programs:
         before = len(calls)

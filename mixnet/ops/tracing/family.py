@@ -29,9 +29,8 @@ class Family:
         self._traces: list[tuple[Call, ClosedJaxpr]] = []
         self._is_compared = True  # the last trace, with others
         self._templates: list[Template] = []
-        self._unsure: tuple[Template, ClosedJaxpr] | None = (
-            None  # with what it says of the next trace
-        )
+        # A template that the next trace has to confirm, and what it says of that.
+        self._unsure: tuple[Template, ClosedJaxpr] | None = None
 
     def at(self, call: Call, trace: Callable[[Call], ClosedJaxpr]) -> ClosedJaxpr | None:
         """The jaxpr for a call, without tracing it; None if it is not known.

@@ -74,12 +74,10 @@ class File(NamedTuple):
     def entry(self, key: bytes) -> tuple[tuple[int, ...], bytes] | None:
         """The numbers of an entry's source files, and its pickled content; None if there is no such entry."""
         at = self.keys.find(key)
-        while (
-            at % _KEY_BYTES
-        ):  # the end of one key and the start of the next; -1, too, is no multiple
-            if at < 0:
-                return None
+        while at >= 0 and at % _KEY_BYTES:  # the end of one key and the start of the next
             at = self.keys.find(key, at + 1)
+        if at < 0:
+            return None
         dependencies, start, end = _PLACE.unpack_from(self.places, at // _KEY_BYTES * _PLACE.size)
         unpacked = zlib.decompressobj(zdict=self.dictionary)
         return self.dependencies[dependencies], unpacked.decompress(self.contents[start:end])
@@ -159,7 +157,7 @@ def find(kind: str, op: Operator, *rest: object) -> Any:
         return None
     try:
         entry = file.entry(key)
-        if entry is None or not _CHANGED.isdisjoint(entry[0]):
+        if entry is None or not _changed.isdisjoint(entry[0]):
             return None
         return pickling.loads(entry[1])
     except Exception:  # damaged, or a name in it is gone: the operator is traced
@@ -167,7 +165,7 @@ def find(kind: str, op: Operator, *rest: object) -> Any:
 
 
 _loaded: File | None = None
-_CHANGED: set[int] = set()
+_changed: set[int] = set()
 """The numbers of the source files that are not those of the traces."""
 
 
@@ -183,11 +181,14 @@ def _file() -> File | None:
 
 def _read() -> File:
     path = path_here()
-    _CHANGED.clear()
+    _changed.clear()
     if not pickling.can_write() or not path.exists():
         return NONE
-    file = File(*pickle.loads(path.read_bytes()))
-    newest = path.stat().st_mtime + _UNCHANGED_SECONDS
+    try:
+        file = File(*pickle.loads(path.read_bytes()))
+        newest = path.stat().st_mtime + _UNCHANGED_SECONDS
+    except Exception:  # cut off, say: everything is traced
+        return NONE
     for number, (name, (size, checksum)) in enumerate(file.sources.items()):
         try:
             facts = os.stat(f"{SOURCES}/{name}")
@@ -197,7 +198,7 @@ def _read() -> File:
                 continue
         except OSError:
             pass
-        _CHANGED.add(number)
+        _changed.add(number)
     return file
 
 
@@ -242,12 +243,12 @@ def content_of(templates: object) -> bytes | None:
         return None
 
 
-def forget(file: File | None = None) -> None:
-    """Read the file again at the next call, or use another content instead.
+def use(file: File | None) -> None:
+    """Use these traces from now on.
 
     Args:
-        file: the other content.
+        file: the traces; None for those of the package, which are read at the next call.
     """
     global _loaded
     _loaded = file
-    _CHANGED.clear()
+    _changed.clear()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -70,15 +71,20 @@ def threads() -> int:
     return functions[0]() if functions is not None else 1
 
 
-@cache
-def _functions() -> tuple[Any, Any] | None:
-    """The functions that get and set the number of OpenBLAS threads in NumPy's wheel; None if not found."""
+def libraries() -> Iterator[ctypes.CDLL]:
+    """The OpenBLAS libraries in NumPy's wheel."""
     folder = Path(np.__file__).parent.parent / "numpy.libs"
     for path in sorted(folder.glob("*openblas*")):
         try:
-            library = ctypes.CDLL(str(path))
+            yield ctypes.CDLL(str(path))
         except OSError:
             continue
+
+
+@cache
+def _functions() -> tuple[Any, Any] | None:
+    """The functions that get and set the number of OpenBLAS threads in NumPy's wheel; None if not found."""
+    for library in libraries():
         for form in _FORMS:
             get = getattr(library, form.format("get_num_threads"), None)
             set_threads = getattr(library, form.format("set_num_threads"), None)

@@ -37,11 +37,11 @@ def fresh() -> Any:
     """Nothing was traced or read before."""
     traced.clear()
     shape_free._families.clear()
-    stored.forget()
+    stored.use(None)
     yield
     traced.clear()
     shape_free._families.clear()
-    stored.forget()
+    stored.use(None)
 
 
 def count_traces(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -66,7 +66,7 @@ from mixnet.ops.tracing.inlined import inlined
 from mixnet.ops.tracing.template import Call
 
 if sys.argv[1] == "without":
-    stored.forget(stored.NONE)
+    stored.use(stored.NONE)
 count = 0
 trace = traced._traced
 def noted(*arguments):
@@ -119,7 +119,7 @@ def test_a_training_step_traces_little_and_gives_the_same() -> None:
 def usable_keys(file: stored.File) -> list[bytes]:
     """The keys of the entries whose source files have not changed."""
     entries = {key: file.entry(key) for key in file.all_keys()}
-    return [k for k, each in entries.items() if each and stored._CHANGED.isdisjoint(each[0])]
+    return [k for k, each in entries.items() if each and stored._changed.isdisjoint(each[0])]
 
 
 @pytest.mark.parametrize("part", range(10))
@@ -156,7 +156,7 @@ def test_entries_are_what_is_traced(part: int) -> None:
 def test_most_entries_can_be_used() -> None:
     file = stored._file()
     assert file is not None
-    changed = [name for i, name in enumerate(file.sources) if i in stored._CHANGED]
+    changed = [name for i, name in enumerate(file.sources) if i in stored._changed]
     assert len(usable_keys(file)) > 0.7 * len(file.all_keys()), (
         f"{changed} have changed since operators were traced: run python -m mixnet.tools.store_traces"
     )
@@ -198,7 +198,7 @@ def test_an_operator_whose_source_has_changed_is_traced(
     later = stored.path_here().stat().st_mtime + 1000
 
     def known() -> tuple[bool, bool]:
-        stored.forget()
+        stored.use(None)
         return stored.find(*of_exp) is not None, stored.find(*of_softmax) is not None
 
     assert known() == (True, True)
@@ -259,6 +259,20 @@ def test_a_damaged_entry_is_traced(monkeypatch: pytest.MonkeyPatch) -> None:
     assert names == ["softmax"]
 
 
+def test_a_file_that_was_cut_off_is_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = stored.path_here().read_bytes()
+    monkeypatch.setattr(stored, "FOLDER", tmp_path)
+    for part in (b"", content[: len(content) // 2], b"not a pickle"):
+        stored.path_here().write_bytes(part)
+        stored.use(None)
+        assert stored._file() == stored.NONE
+        statics, inputs = (), (((3, 4), F32),)
+        assert traced.traced(find("exp"), statics, inputs, 0).eqns
+        traced.clear()
+
+
 def test_programs_with_loops_and_numbers_survive() -> None:
     def function(x: Any, n: Any) -> Any:
         total, rows = jax.lax.scan(lambda c, row: (c + row.sum(), c * row), n, x)
@@ -291,7 +305,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: An
     monkeypatch.setattr("sys.argv", ["store_traces", str(script)])
     store_traces.main()
     assert "more calls" in capsys.readouterr().out
-    stored.forget()
+    stored.use(None)
     names = count_traces(monkeypatch)
     nd.dot(nd.ones((7, 6)), nd.ones((6, 2))).asnumpy()
     nd.exp(nd.ones((7, 6))).asnumpy()

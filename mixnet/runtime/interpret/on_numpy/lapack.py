@@ -5,10 +5,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from mixnet.runtime.compile.blas import libraries
 
 _FORMS = ("scipy_{}_64_", "{}_64_")
 """Names of functions that take whole numbers of 64 bits, in the libraries of NumPy's wheels."""
@@ -62,12 +63,7 @@ def _by_scipy(name: str) -> Callable[[np.ndarray], Factored]:
 @cache
 def _function(name: str) -> Any:
     """A function of the LAPACK in NumPy's wheel; None if there is none."""
-    folder = Path(np.__file__).parent.parent / "numpy.libs"
-    for path in sorted(folder.glob("*openblas*")):
-        try:
-            library = ctypes.CDLL(str(path))
-        except OSError:
-            continue
+    for library in libraries():
         for form in _FORMS:
             function = getattr(library, form.format(name), None)
             if function is not None:
