@@ -41,20 +41,6 @@ def _without_traces(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     traced.clear()
 
 
-@pytest.fixture
-def traces(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The operators that are traced from now on, by name."""
-    names: list[str] = []
-    trace = traced._traced
-
-    def noted(op: Any, *others: Any) -> Any:
-        names.append(op.name)
-        return trace(op, *others)
-
-    monkeypatch.setattr(traced, "_traced", noted)
-    return names
-
-
 def written(jaxpr: Any) -> Any:
     """A jaxpr without calls and without the identities of its variables."""
     jaxpr = inlined(jaxpr)
