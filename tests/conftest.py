@@ -198,14 +198,14 @@ def pytest_collection(session: pytest.Session) -> Iterator[object]:
 
     Later it leaves out what the modules and the tests are made of, as it would go through all of it in
     every ``gc.collect()`` of a test, and seldom starts by itself: with Python's thresholds it took a tenth
-    of the tests' processor time, nearly all of it to go through what JAX keeps of its traces.
+    of the tests' processor time, nearly all of it to go through what JAX keeps of its traces. After 10,000
+    tests that would be seconds in each ``gc.collect()``, so what is left is set aside now and then, too.
     """
     gc.disable()
     try:
         return (yield)
     finally:
-        gc.collect()
-        gc.freeze()
+        _set_aside()
         gc.set_threshold(10_000, 10, 20)
         gc.enable()
 
@@ -243,13 +243,23 @@ def _seeds():
 _tests = itertools.count(1)
 
 
+def _set_aside() -> None:
+    """Collect garbage; later collections look only at objects that are made from here on."""
+    gc.collect()
+    gc.freeze()
+
+
 def _forget_programs() -> None:
     """Thousands of tests compile more programs than one process can have memory maps for."""
-    if next(_tests) % 25 or not MAPS.exists():
+    number = next(_tests)
+    if number % 250 == 0:
+        _set_aside()
+    if number % 25 or not MAPS.exists():
         return
     with MAPS.open("rb") as file:
         count = sum(1 for _ in file)
     if count > 20_000:
         executable_cache.clear()
         jax.clear_caches()
-        gc.collect()
+        gc.unfreeze()
+        _set_aside()

@@ -392,8 +392,8 @@ def test_a_file_that_needs_numbers_says_which(tmp_path: Path) -> None:
 
 
 def test_an_axis_without_elements_is_no_open_one() -> None:
-    counts, failed = measure("empty_set")
-    assert set(counts) == {"pass"}, failed
+    counts, failed = measure("empty_set", files="reduce")
+    assert set(counts) == {"pass"} and counts["pass"] >= 16, failed
 
 
 def test_a_symbol_for_one_shape_refuses_others(tmp_path: Path) -> None:
