@@ -14,6 +14,7 @@ import pickle
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -127,13 +128,18 @@ class _UnnamedError(Exception):
     """An attribute has no text that would say the same in another process."""
 
 
+_dtype_text = cache(repr)  # NumPy composes it in Python
+
+
 def _text(each: object) -> str:
     """An attribute as text that tells what is equal but of other types, as 1, 1.0 and True."""
     kind = type(each)
     if isinstance(each, tuple):
         return f"{kind.__name__}({' '.join(map(_text, each))})"
-    if kind in _PLAIN or isinstance(each, np.dtype):
+    if kind in _PLAIN:
         return repr(each)
+    if isinstance(each, np.dtype):
+        return _dtype_text(each)
     if each is int:  # in the place of a number that differs between the calls of a family
         return "a number"
     if isinstance(each, int) and kind.__module__.startswith("mixnet."):
