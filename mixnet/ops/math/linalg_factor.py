@@ -52,9 +52,17 @@ def _(primals: jax.Array, tangents: jax.Array) -> Any:
     return _symmetric(primals[0]), tangents[0]
 
 
+_TIED = 1e-4
+"""Elements of a vector whose sizes differ by less, relatively, count as equally large."""
+
+
 def largest_is_positive(vectors: jax.Array, axis: int) -> Any:
-    """The signs, 1 or -1, that make the largest element by size of every vector positive."""
-    largest = jnp.argmax(jnp.abs(vectors), axis, keepdims=True)
+    """The signs, 1 or -1, that make the largest element by size of every vector positive.
+
+    Of elements of nearly the same size it is the first, so that the last bits of a LAPACK decide nothing.
+    """
+    sizes = jnp.abs(vectors)
+    largest = jnp.argmax(sizes >= sizes.max(axis, keepdims=True) * (1 - _TIED), axis, keepdims=True)
     chosen = jnp.take_along_axis(vectors, largest, axis)
     return jnp.where(jax.lax.stop_gradient(chosen) < 0, -1, 1).astype(vectors.dtype)
 

@@ -137,3 +137,16 @@ def test_tensorsolve_against_numpy(shape: tuple[int, ...], axes: tuple[int, ...]
     result = mx.np.linalg.tensorsolve(*arrays, axes=axes)
     assert result.shape == expected.shape
     np.testing.assert_allclose(result.asnumpy(), expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [3, 5, 7])
+def test_the_first_of_equally_large_elements_is_positive(size: int, dtype: str) -> None:
+    """Second differences: sines are their eigenvectors."""
+    places = np.arange(1, size + 1) * np.pi / (size + 1)
+    matrix = 2 * np.eye(size) - np.eye(size, k=1) - np.eye(size, k=-1)
+    vectors, _ = mx.nd.linalg.syevd(mx.nd.array(matrix, dtype=dtype))
+    for number, vector in enumerate(vectors.asnumpy(), 1):
+        sines = np.sin(number * places) / np.sqrt((size + 1) / 2)
+        largest = np.flatnonzero(np.isclose(abs(sines), abs(sines).max()))[0]
+        np.testing.assert_allclose(vector, sines * np.sign(sines[largest]), atol=1e-5)
