@@ -28,7 +28,6 @@ from mixnet.base import (
 )
 from mixnet.files import pixels
 from mixnet.files.reading import lines_of
-from mixnet.process.lazy import star_names as _star_names
 from mixnet.process.lazy import submodules as _submodules
 
 MAGIC = 0xCED7230A
@@ -491,4 +490,18 @@ __getattr__, __dir__ = _submodules(
     __name__, {"cv2": "cv2"}, globals()
 )  # not before it is asked for
 
-__all__ = [*_star_names(globals()), "cv2"]  # noqa: F822
+# What `import *` brings: what MXNet's module brings.
+__all__ = [
+    "IRHeader",
+    "MXIndexedRecordIO",
+    "MXRecordIO",
+    "cv2",  # noqa: F822 - see above
+    "namedtuple",
+    "np",
+    "numbers",
+    "pack",
+    "pack_img",
+    "struct",
+    "unpack",
+    "unpack_img",
+]
