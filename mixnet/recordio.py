@@ -11,6 +11,7 @@ from __future__ import annotations
 import numbers
 import os
 import struct
+from collections import namedtuple as namedtuple
 from collections.abc import Callable, Iterator
 from typing import IO, Any, NamedTuple
 
@@ -27,6 +28,7 @@ from mixnet.base import (
 )
 from mixnet.files import pixels
 from mixnet.files.reading import lines_of
+from mixnet.process.lazy import submodules as _submodules
 
 MAGIC = 0xCED7230A
 _MAGIC_BYTES = struct.pack("<I", MAGIC)
@@ -482,3 +484,24 @@ def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, Any]:
     if not content:
         raise FileFormatError(f"unpack_img: the record with {header} has no image.")
     return header, pixels.decode(content, iscolor, "unpack_img", needed=False)
+
+
+__getattr__, __dir__ = _submodules(
+    __name__, {"cv2": "cv2"}, globals()
+)  # not before it is asked for
+
+# What `import *` brings: what MXNet's module brings.
+__all__ = [
+    "IRHeader",
+    "MXIndexedRecordIO",
+    "MXRecordIO",
+    "cv2",  # noqa: F822 - see above
+    "namedtuple",
+    "np",
+    "numbers",
+    "pack",
+    "pack_img",
+    "struct",
+    "unpack",
+    "unpack_img",
+]

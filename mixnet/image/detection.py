@@ -1,7 +1,16 @@
 """MXNet's import path ``mx.image.detection``."""
 
+# What `import *` brings beside mixnet's own names, as MXNet's module does.
+import json as json
+import logging as logging
+import random as random
+import warnings as warnings
+
+import numpy as np  # noqa: F401
+
 from mixnet import io as io
 from mixnet import ndarray as nd  # noqa: F401 - people import it from here
+from mixnet.base import numeric_types as numeric_types
 from mixnet.image.augment import Augmenter as Augmenter
 from mixnet.image.augment import CastAug as CastAug
 from mixnet.image.augment import ColorJitterAug as ColorJitterAug

@@ -1,6 +1,16 @@
 """MXNet's import path ``mx.image.image``."""
 
+# What `import *` brings beside mixnet's own names, as MXNet's module does.
+import json as json
+import logging as logging
+import os as os
+import random as random
+import sys as sys
+import warnings as warnings
+from numbers import Number as Number
 from typing import Any
+
+import numpy as np  # noqa: F401
 
 from mixnet import io as io
 from mixnet import ndarray as nd  # noqa: F401

@@ -12,6 +12,7 @@ import numpy as np
 from mixnet import ndarray as ndarray
 from mixnet import random as random
 from mixnet import registry as registry
+from mixnet.base import string_types as string_types
 from mixnet.initializer.by_name import Load as Load
 from mixnet.initializer.by_name import Mixed as Mixed
 from mixnet.initializer.constant import Bilinear as Bilinear

@@ -57,7 +57,7 @@ PATHS = {
     "numpy.fallback_linalg": "numpy.linalg",
     "numpy.function_base": "numpy",
     "numpy.stride_tricks": "numpy.shape",
-    "misc": "util",
+    "misc": "legacy.misc",
 }
 
 

@@ -7,6 +7,8 @@ from collections import OrderedDict as OrderedDict
 import numpy as numpy
 
 from mixnet import ndarray as ndarray
+from mixnet.base import numeric_types as numeric_types
+from mixnet.base import string_types as string_types
 from mixnet.metric.accuracy import Accuracy as Accuracy
 from mixnet.metric.accuracy import TopKAccuracy as TopKAccuracy
 from mixnet.metric.binary import F1 as F1

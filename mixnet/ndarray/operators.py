@@ -75,15 +75,15 @@ class Binary:
         values = (a, b) if precision.rule is None else fitted(op, (), (a, b))
         return type(left)._wrap(record(op, (), (), values)[0])
 
-    def stored(self, left: Any, right: Any) -> Any:
+    def stored(self, lhs: Any, rhs: Any) -> Any:
         """Of arrays or numbers; two of one shape, one of them sparse, by their stored elements.
 
         So ``mx.nd.sparse`` and the operators of sparse arrays have it, where ``mx.nd`` broadcasts.
         """
-        arrays = isinstance(left, NDArray) and isinstance(right, NDArray)
-        if arrays and left.shape == right.shape and left._is_numpys is right._is_numpys:
-            return invoke(self.same, (left, right), {})
-        return self(left, right)
+        arrays = isinstance(lhs, NDArray) and isinstance(rhs, NDArray)
+        if arrays and lhs.shape == rhs.shape and lhs._is_numpys is rhs._is_numpys:
+            return invoke(self.same, (lhs, rhs), {})
+        return self(lhs, rhs)
 
     def number(self, array: NDArray, number: Any, op: Op) -> Any:
         """Of an array and a number."""

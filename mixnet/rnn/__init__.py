@@ -11,6 +11,8 @@ import numpy as np
 from mixnet import initializer as init
 from mixnet import ndarray as ndarray
 from mixnet import symbol as symbol
+from mixnet.base import numeric_types as numeric_types
+from mixnet.base import string_types as string_types
 from mixnet.checkpoint import load_checkpoint as load_checkpoint
 from mixnet.checkpoint import save_checkpoint as save_checkpoint
 from mixnet.io import DataBatch as DataBatch

@@ -1,5 +1,14 @@
 """The symbolic cells under MXNet's module path."""
 
+# What `import *` brings beside mixnet's own names, as MXNet's module does.
+import functools as functools
+import warnings as warnings
+
+from mixnet import initializer as init  # noqa: F401
+from mixnet import ndarray as ndarray
+from mixnet import symbol as symbol
+from mixnet.base import numeric_types as numeric_types
+from mixnet.base import string_types as string_types
 from mixnet.rnn.cell import BaseRNNCell as BaseRNNCell
 from mixnet.rnn.cell import GRUCell as GRUCell
 from mixnet.rnn.cell import LSTMCell as LSTMCell

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Number
 from typing import Any
 
@@ -246,6 +246,44 @@ def _with_axes(called: str, name: str) -> Any:
     return method
 
 
+# Arrays share their memory with the result if a program wishes; so that it runs on symbols as well, these
+# methods accept `inplace`, too.
+
+
+def _flatten(self: Symbol, inplace: bool = False, **kwargs: Any) -> Symbol:
+    """All axes but the first joined.
+
+    Args:
+        inplace: accepted and ignored: a symbol has no memory.
+        kwargs: ``name`` and ``attr`` of the node.
+    """
+    return apply("flatten", self, **kwargs)
+
+
+def _squeeze(
+    self: Symbol, axis: int | Sequence[int] | None = None, inplace: bool = False, **kwargs: Any
+) -> Symbol:
+    """Without axes of extent one: all, or ``axis``.
+
+    Args:
+        axis: one axis or several.
+        inplace: accepted and ignored: a symbol has no memory.
+        kwargs: ``name`` and ``attr`` of the node.
+    """
+    return apply("squeeze", self, axis=axis, **kwargs)
+
+
+def _expand_dims(self: Symbol, axis: int, inplace: bool = False, **kwargs: Any) -> Symbol:
+    """With a new axis of extent one.
+
+    Args:
+        axis: its position.
+        inplace: accepted and ignored: a symbol has no memory.
+        kwargs: ``name`` and ``attr`` of the node.
+    """
+    return apply("expand_dims", self, axis=axis, **kwargs)
+
+
 def install(cls: Any) -> None:
     """Give symbols Python's operators and the methods that the registry declares."""
     for name, (two, right, left) in _BINARY.items():
@@ -260,8 +298,8 @@ def install(cls: Any) -> None:
     for name, op in OPERATORS.items():
         if op.method and name.isidentifier() and not hasattr(cls, name):
             setattr(cls, name, _with_axes(name, name))
-    for name, called in (("split", "split"), ("flatten", "flatten")):
-        setattr(cls, name, _with_axes(called, name))
+    cls.split = _with_axes("split", "split")
+    cls.flatten, cls.squeeze, cls.expand_dims = _flatten, _squeeze, _expand_dims
     cls.broadcast_to, cls.broadcast_like, cls.diag = _broadcast_to, _broadcast_like, _diag
     cls.split_v2 = _split_method
     for name in ("asnumpy", "asscalar", "copy", "detach", "wait_to_read", "backward",

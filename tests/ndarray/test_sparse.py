@@ -473,3 +473,13 @@ def test_an_update_without_out_leaves_the_weight(weight: Any, stype: str) -> Non
         np.testing.assert_array_equal(before.asnumpy(), DATA)
     nd.sgd_update(before, gradient, lr=0.5, out=before)
     np.testing.assert_allclose(before.asnumpy(), DATA / 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("add", 10.0), ("subtract", 0.0), ("multiply", 25.0), ("divide", 1.0)]
+)
+def test_functions_of_two_arrays_take_their_names(name: str, expected: float) -> None:
+    stored = (nd.ones((4, 3)) * 5).tostype("row_sparse")
+    function = getattr(nd.sparse, name)
+    np.testing.assert_array_equal(function(lhs=stored, rhs=stored).asnumpy(), expected)
+    np.testing.assert_array_equal(function(rhs=stored, lhs=stored).asnumpy(), expected)

@@ -437,3 +437,20 @@ def test_operators_behind_the_numpy_functions_have_their_names() -> None:
     both = mx.sym.np._internal.add(mx.sym.np.zeros(2), mx.sym.np.ones(2))
     assert json.loads(both.tojson())["nodes"][-1]["op"] == "_npi_add"
     assert "einsum" in dir(mx.nd.np._internal) and not hasattr(mx.nd.np._internal, "sum")
+
+
+@pytest.mark.parametrize("inplace", [True, False])
+def test_methods_accept_inplace_as_those_of_arrays(inplace: bool) -> None:
+    class Block(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F: Any, x: Any) -> Any:
+            x = x.expand_dims(axis=1, inplace=inplace).squeeze(1, inplace=inplace)
+            return (
+                x.expand_dims(0, inplace).squeeze(axis=0, inplace=inplace).flatten(inplace=inplace)
+            )
+
+    net, x = Block(), mx.nd.arange(12).reshape((2, 3, 2))
+    expected = x.asnumpy().reshape(2, 6)
+    np.testing.assert_array_equal(net(x).asnumpy(), expected)
+    net.hybridize()
+    np.testing.assert_array_equal(net(x).asnumpy(), expected)
+    assert "inplace" not in net(mx.sym.var("data")).tojson()

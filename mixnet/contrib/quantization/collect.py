@@ -146,12 +146,11 @@ class LayerHistogramCollector(LayerOutputCollector):
         return {name: self._range(*histogram) for name, histogram in self.hist_dict.items()}
 
     def _range(self, counts: Any, edges: Any, least: float, most: float, end: float) -> Range:
-        unsigned = least >= 0 and self.quantized_dtype in ("auto", "uint8")
         if end == 0:
             return 0.0, 0.0
-        levels = 2 * LEVELS + 1 if unsigned else LEVELS
+        levels = levels_for(least, self.quantized_dtype, LEVELS)
         threshold = entropy_threshold(counts, edges, levels)
-        return (0.0 if unsigned else -threshold), threshold
+        return (-threshold if levels == LEVELS else 0.0), threshold
 
 
 def _extent(name: str, values: np.ndarray) -> Range:
@@ -167,6 +166,11 @@ def _extent(name: str, values: np.ndarray) -> Range:
             f"range. Check the examples, or exclude the layers that read it: exclude_layers=[...]."
         )
     return least, most
+
+
+def levels_for(least: float, quantized_dtype: str, levels: int) -> int:
+    """How many integers stand for numbers from ``least`` on: twice as many if none needs a sign."""
+    return 2 * levels + 1 if least >= 0 and quantized_dtype in ("auto", "uint8") else levels
 
 
 def entropy_threshold(counts: np.ndarray, edges: np.ndarray, levels: int) -> float:

@@ -204,21 +204,24 @@ class SymbolBlock(HybridBlock):
             )
         by_name: dict[str, Any] = dict(zip(self._inputs, inputs, strict=True))
         if isinstance(first, Symbol):
-            own = {each.name: each.var() for each in self._params.values()}
-            known = set(self._symbol.list_inputs())
-            composed = self._symbol(**{n: s for n, s in {**by_name, **own}.items() if n in known})
+            known = set(
+                self._symbol.list_inputs()
+            )  # parameters stay what they are, with their attributes
+            composed = self._symbol(**{n: s for n, s in by_name.items() if n in known})
             return composed if self._single else list(composed)
         waiting = [each for each in self._params.values() if not each._arrays]
         if waiting:
             shapes = {name: array.shape for name, array in by_name.items()}
             inferred = infer(self._symbol.graph, shapes).shapes
-            for node in self._symbol.graph.nodes:
-                if node.is_variable and node.name in self._params:
-                    each, shape = self._params[node.name], inferred.get(Entry(node))
-                    if shape is not None and is_known(shape) and not is_known(each._shape):
-                        each.shape = shape
-            for each in waiting:
-                each._finish_deferred_init()
+            in_order = [
+                n for n in self._symbol.graph.nodes if n.is_variable and n.name in self._params
+            ]
+            for node in in_order:
+                each, shape = self._params[node.name], inferred.get(Entry(node))
+                if shape is not None and is_known(shape) and not is_known(each._shape):
+                    each.shape = shape
+            for node in in_order:  # random numbers are drawn in this order
+                self._params[node.name]._finish_deferred_init()
         handles = {name: each.data(first.context) for name, each in self._params.items()}
         outputs = run_symbol(self._symbol, by_name | handles, type(first))
         return outputs[0] if self._single else outputs

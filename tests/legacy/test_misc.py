@@ -1,0 +1,34 @@
+import importlib
+import logging
+
+import pytest
+
+from mixnet.legacy.misc import FactorScheduler, LearningRateScheduler
+
+
+def test_the_first_factor_scheduler_multiplies_at_fixed_steps(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    scheduler = FactorScheduler(step=3, factor=0.5)
+    assert (scheduler.base_lr, scheduler.step, scheduler.factor) == (0.01, 3, 0.5)
+    scheduler.base_lr = 0.1
+    caplog.set_level(logging.INFO)
+    rates = [scheduler(iteration) for iteration in range(10)]
+    assert rates == [0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.025, 0.025, 0.025, 0.0125]
+    assert len(caplog.records) == 3
+
+
+@pytest.mark.parametrize(("step", "factor"), [(0, 0.5), (2, 1.0), (2, 2.0)])
+def test_what_would_never_change_the_rate_is_refused(step: int, factor: float) -> None:
+    with pytest.raises(ValueError, match=r"step is 0|factor is"):
+        FactorScheduler(step, factor)
+
+
+def test_the_base_class_computes_no_rate() -> None:
+    with pytest.raises(NotImplementedError, match="define it"):
+        LearningRateScheduler()(1)
+
+
+def test_they_are_at_mxnets_path() -> None:
+    module = importlib.import_module("mixnet.misc")
+    assert module.FactorScheduler is FactorScheduler
