@@ -61,13 +61,13 @@ class Block:
     """
 
     _is_layer = True
-    """Whether a summary lists it, and not only what it contains."""
+    """Whether a summary lists the block itself, not only its children."""
     _active = False
-    """Whether it is hybridized."""
+    """Whether the block is hybridized."""
     _cached_graph: Any = ()
-    """Of a block that has been composed: its variables and its symbol."""
+    """The variables and the symbol of a composed block."""
     _formats: tuple[Any, Any] = (None, None)
-    """Structures of its inputs and outputs then."""
+    """The structures of its inputs and outputs when it was composed."""
 
     def __init__(
         self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: object
@@ -209,7 +209,7 @@ class Block:
                 )
 
     def _walk(self) -> list[Block]:
-        """It and all blocks below it, each once."""
+        """The block and all its descendants, each once."""
         blocks: dict[Block, None] = {}
         waiting: list[Block] = [self]
         while waiting:
@@ -336,7 +336,7 @@ class Block:
         if names is not None:
             loaded = renamed(loaded, names, f"file '{filename}'")
         elif loaded and not any("." in name for name in loaded):
-            # a file without structure: names as of collect_params(), with or without the prefix
+            # a file without structure has the names of collect_params(), with or without the prefix
             self.collect_params().load(
                 filename, ctx, allow_missing, ignore_extra, self.prefix, cast_dtype, dtype_source
             )
