@@ -27,6 +27,7 @@ from mixnet.base import (
 )
 from mixnet.files import pixels
 from mixnet.files.reading import lines_of
+from mixnet.ndarray.ndarray import NDArray
 
 MAGIC = 0xCED7230A
 _MAGIC_BYTES = struct.pack("<I", MAGIC)
@@ -143,6 +144,8 @@ class MXRecordIO:
         MXNetError: the file cannot be opened.
     """
 
+    is_open = False
+
     def __init__(self, uri: str, flag: str):
         self.uri = os.fspath(uri)
         self.flag = flag
@@ -166,7 +169,7 @@ class MXRecordIO:
         self.is_open = True
 
     def __del__(self) -> None:
-        if getattr(self, "is_open", False):
+        if self.is_open:
             self.close()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -397,7 +400,7 @@ def pack(header: object, s: bytes) -> bytes:
         labels = b""
         header = header._replace(flag=0)
     else:
-        label = header.label.asnumpy() if hasattr(header.label, "asnumpy") else header.label
+        label = header.label.asnumpy() if isinstance(header.label, NDArray) else header.label
         values = np.asarray(label, dtype=np.float32)
         labels = values.tobytes()
         header = header._replace(flag=values.size, label=0)
@@ -451,7 +454,7 @@ def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") ->
     elif img_fmt.lower() == ".png":
         # Programs give JPEG's quality; OpenCV would warn of each image, then take 9 itself.
         options = [cv2.IMWRITE_PNG_COMPRESSION, min(quality, 9)]
-    pixels = img.asnumpy() if hasattr(img, "asnumpy") else img
+    pixels = img.asnumpy() if isinstance(img, NDArray) else img
     try:
         done, encoded = cv2.imencode(img_fmt, pixels, options)
     except cv2.error:

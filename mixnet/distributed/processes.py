@@ -48,6 +48,7 @@ from mixnet.engine.task import Done
 from mixnet.engine.variable import Var
 from mixnet.ops.schema.over_devices import AXIS, Exchange
 from mixnet.private_jax.jobs import connected_client
+from mixnet.process.functions import function_name
 from mixnet.process.interrupt import Deferred
 from mixnet.process.source import user_line
 from mixnet.process.tracebacks import print_error, show, show_in_notebook
@@ -124,7 +125,7 @@ class World:
             partial(self._exchanged, exchange, count, has_any_length),
             priority,
             name,
-            _described(name or _name_of(exchange), tuple(labels), specs),
+            _described(name or function_name(exchange), tuple(labels), specs),
         )
         return [values[i : i + count] for i in range(0, len(values), count)]
 
@@ -204,7 +205,7 @@ class World:
         if not flat.size:
             return flat
         results: list[np.ndarray] = []
-        name = _name_of(exchange)
+        name = function_name(exchange)
         var = Var(name)
         description = Description(f"{name} of {flat.size} {flat.dtype.name}")
 
@@ -455,10 +456,6 @@ def whole_or_not_at_all() -> AbstractContextManager[object]:
     return nullcontext() if current.naive else Deferred()
 
 
-def _name_of(exchange: Exchange) -> str:
-    return getattr(exchange, "__name__", type(exchange).__name__)
-
-
 @lru_cache(maxsize=4096)
 def _described(name: str, labels: tuple[Any, ...], specs: tuple[Spec, ...]) -> Description:
     keys = [f"{label!r} " for label in labels] or [""] * len(specs)
@@ -576,5 +573,4 @@ def _after_fork() -> None:
         )
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(after_in_child=_after_fork)

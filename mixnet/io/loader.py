@@ -329,6 +329,5 @@ class MXDataIter(DataIter):
 
     def __del__(self) -> None:
         """Cancel prefetched batches."""
-        reader = getattr(self, "_reader", None)
-        if reader is not None:
-            reader.cancel()
+        if "_reader" in vars(self):  # the constructor has not failed
+            self._reader.cancel()

@@ -308,7 +308,9 @@ class KVStore(KVStoreBase):
             raise CheckError("Cannot load states: set_optimizer was not called.")
         self.handle.settle()
         with states_of(fname) as content:
-            if getattr(type(self._updater), "set_states", None) is Updater.set_states:
+            if isinstance(self._updater, Updater) and (
+                type(self._updater).set_states is Updater.set_states
+            ):
                 self._updater.set_states(content, self.handle.stored)
             else:  # somebody's own updater
                 self._updater.set_states(content)

@@ -148,5 +148,4 @@ def _backends() -> list[Any]:
     return backends
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
+os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

@@ -186,7 +186,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 if name in (f"{old}.params", f"{old}.states"):
                     os.remove(os.path.join(self.model_dir, name))
 
-    # ---- going on -----------------------------------------------------------------------------
+    # ---- resuming -----------------------------------------------------------------------------
 
     def _resume(self, estimator: Any) -> None:
         by_epoch = estimator.max_epoch is not None
@@ -204,7 +204,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 checkpoints.append((int(match[1]), int(match[2]), name.removesuffix(".params")))
         extent = f"{estimator.max_epoch} epochs" if by_epoch else f"{estimator.max_batch} batches"
         if not checkpoints:
-            self.trained_batch = -1  # MXNet names the files of such a run by whole batches before
+            self.trained_batch = -1  # as in MXNet, which then names files after completed batches
             estimator.logger.info(
                 "CheckpointHandler: No checkpoint found, training from scratch for %s", extent
             )
