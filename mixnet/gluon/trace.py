@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from mixnet.autograd.scope import RecordingScope
@@ -47,16 +46,6 @@ def placed(parameter: Any, data: NDArray) -> NDArray:
     """The array that represents a parameter: its own, or a placeholder while a block is traced."""
     array: NDArray = data if state.trace is None else state.trace.parameter(parameter, data)
     return array
-
-
-@contextmanager
-def untraced() -> Iterator[None]:
-    """Scope in which operations are recorded for execution, even within a trace."""
-    before, state.trace = state.trace, None
-    try:
-        yield
-    finally:
-        state.trace = before
 
 
 def flatten(arguments: object) -> tuple[list[Any], Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from mixnet.context import Context
 from mixnet.dtype import as_dtype
 from mixnet.gluon.block.nested import _flatten
-from mixnet.gluon.trace import Program, describe, unflatten, untraced
+from mixnet.gluon.trace import Program, describe, unflatten
 from mixnet.graph.draws import calls_watched
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
@@ -20,6 +20,7 @@ from mixnet.passes.infer_shape import Inference, infer
 from mixnet.passes.place_devices import is_cut
 from mixnet.passes.set_training import set_training
 from mixnet.runtime.trace.trace_key import TraceKey
+from mixnet.runtime.value.state import untraced
 from mixnet.runtime.value.value import Spec
 from mixnet.symbol import Group
 from mixnet.symbol.executable import unplaced_graph

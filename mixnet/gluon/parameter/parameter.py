@@ -21,7 +21,7 @@ from mixnet.base import (
     checked_shape,
 )
 from mixnet.context import Context, as_context, cpu, current_context
-from mixnet.gluon.trace import placed, untraced
+from mixnet.gluon.trace import placed
 from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
@@ -29,6 +29,7 @@ from mixnet.passes.infer_shape import is_known
 from mixnet.process.source import user_source, warn_user
 from mixnet.runtime.record.keys import Reserved, drawing_from
 from mixnet.runtime.record.record import flush
+from mixnet.runtime.value.state import untraced
 from mixnet.runtime.value.undo import all_or_nothing
 from mixnet.symbol.symbol import Symbol, Variable
 from mixnet.util import is_np_array, is_np_shape, set_module

@@ -23,7 +23,7 @@ from mixnet.runtime.interpret import on_numpy
 from mixnet.runtime.record.record import record
 from mixnet.runtime.value.call import explained
 from mixnet.runtime.value.handle import Handle
-from mixnet.runtime.value.state import state
+from mixnet.runtime.value.state import state, untraced
 from mixnet.runtime.value.value import Spec, Value, adopt, array_of
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class HostRun:
                     f"the CPU, or use DataLoader(..., thread_pool=True)."
                 )
         elif array is None:
-            with _off():  # the value was recorded before this scope, for its device
+            with untraced():  # the value was recorded before this scope, for its device
                 array = array_of(value)
         return np.asarray(array)
 
@@ -121,7 +121,7 @@ class HostRun:
                 f"compute with NumPy. Use NumPy for it in the dataset or in batchify_fn, or use "
                 f"DataLoader(..., thread_pool=True) or num_workers=0."
             )
-        with _off():
+        with untraced():
             return record(op, statics, scalars, tuple(values), context)
 
 
@@ -148,7 +148,7 @@ def on_device(value: Value) -> Value:
     array = value.array
     if type(array) is not np.ndarray:
         return value
-    with _off():
+    with untraced():
         adopted = adopt(array, value.spec.context)
     adopted.shared = True  # other objects may share the memory
     return adopted
@@ -201,15 +201,6 @@ def put_on_device(value: Any) -> None:
         for handle in (value, None if link is None else link.base):
             if handle is not None and type(handle._value.array) is np.ndarray:
                 handle._value = on_device(handle._value)
-
-
-@contextmanager
-def _off() -> Iterator[None]:
-    before, state.trace = state.trace, None
-    try:
-        yield
-    finally:
-        state.trace = before
 
 
 _programs: dict[Any, Callable[..., list[np.ndarray]] | None] = {}

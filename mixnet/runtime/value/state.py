@@ -54,6 +54,16 @@ state = ThreadState()
 
 
 @contextmanager
+def untraced() -> Iterator[None]:
+    """Scope in which operations are recorded for execution, even within a trace or on the host."""
+    before, state.trace = state.trace, None
+    try:
+        yield
+    finally:
+        state.trace = before
+
+
+@contextmanager
 def separate_recording() -> Iterator[None]:
     """Scope for Python code that a program calls back: its recording is separate from pending operations.
 
