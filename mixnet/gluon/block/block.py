@@ -29,6 +29,7 @@ from mixnet.gluon.utils import HookHandle
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load, save
 from mixnet.numpy.ndarray import ndarray as np_ndarray
+from mixnet.process.docstrings import inherit_arguments
 from mixnet.process.source import user_source
 from mixnet.process.subroutine import checked_function
 from mixnet.process.tracebacks import shortened
@@ -68,6 +69,10 @@ class Block:
     """The variables and the symbol of a composed block."""
     _formats: tuple[Any, Any] = (None, None)
     """The structures of its inputs and outputs when it was composed."""
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        inherit_arguments(cls)
 
     def __init__(
         self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: object
