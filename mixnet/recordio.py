@@ -183,7 +183,8 @@ class MXRecordIO:
             if self.writable:
                 self.is_open = False
                 raise MXNetError(
-                    f"A writer of {self.uri!r} was pickled; opening it again would empty the file."
+                    f"A writer of {self.uri!r} was pickled, and opening it again would empty the file. Pickle "
+                    f"a reader, or create a writer in each process."
                 )
             self.open()
 
@@ -221,7 +222,9 @@ class MXRecordIO:
             ShapeError: the record has 512 MiB or more.
         """
         if not self.writable:
-            raise CheckError(f"{self.uri!r} is open for reading.")
+            raise CheckError(
+                f"{self.uri!r} is open for reading; open it with the flag 'w' to write."
+            )
         self._check_pid()
         if not isinstance(buf, (bytes, bytearray, memoryview)):
             raise AttributeTypeError(
@@ -246,7 +249,9 @@ class MXRecordIO:
             FileFormatError: the record is cut off, or there is something else.
         """
         if self.writable:
-            raise CheckError(f"{self.uri!r} is open for writing.")
+            raise CheckError(
+                f"{self.uri!r} is open for writing; open it with the flag 'r' to read."
+            )
         self._check_pid()
         return read_record(self.handle, self.uri)
 
@@ -328,7 +333,9 @@ class MXIndexedRecordIO(MXRecordIO):
             KeyError: there is no such key.
         """
         if self.writable:
-            raise CheckError(f"{self.uri!r} is open for writing.")
+            raise CheckError(
+                f"{self.uri!r} is open for writing; open it with the flag 'r' to read."
+            )
         self._check_pid(allow_reset=True)
         if idx not in self.idx:
             raise UnknownNameError(

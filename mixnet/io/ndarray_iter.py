@@ -185,7 +185,9 @@ class NDArrayIter(DataIter):
     def _batchify(self, data_source: list[tuple[str, Any]]) -> list[NDArray]:
         begin, end = self.cursor, self.cursor + self.batch_size
         if begin >= self.num_data:
-            raise CheckError("DataIter needs reset.")
+            raise CheckError(
+                "DataIter needs reset: all batches have been returned. Call reset() first."
+            )
         if begin < 0 and (self._rest is None or end <= 0):
             raise CheckError("There is no batch before the first iter_next() or next().")
         if self.last_batch_handle != "pad":
