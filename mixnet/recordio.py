@@ -183,8 +183,8 @@ class MXRecordIO:
             if self.writable:
                 self.is_open = False
                 raise MXNetError(
-                    f"A writer of {self.uri!r} was pickled, and opening it again would empty the file. Pickle "
-                    f"a reader, or create a writer in each process."
+                    f"A writer of {self.uri!r} was pickled, and opening it again would empty the file. "
+                    f"Pickle a reader, or create a writer in each process."
                 )
             self.open()
 

@@ -144,6 +144,21 @@ def keep(key: object, plan: Plan, nodes: int) -> None:
     _size += nodes
 
 
+def _runs_between_programs(node: Node) -> bool:
+    """Whether a backward node cannot be part of a plan: Python code, or a gradient that writes states."""
+    return type(node.op).run_values is not Operator.run_values or _writes_states(node)
+
+
+def _scalars_of(order: Sequence[Node], nodes: Sequence[Node]) -> list[int] | None:
+    """The number of the tape's node whose scalars each backward node uses, -1 for none; None if ambiguous."""
+    numbers: dict[int, list[int]] = {0: [-1]}
+    for number, node in enumerate(nodes):
+        if node.op is not None and node.scalars:
+            numbers.setdefault(id(node.scalars), []).append(number)
+    sources = [numbers.get(id(node.scalars) if node.scalars else 0, []) for node in order]
+    return [each[0] for each in sources] if all(len(each) == 1 for each in sources) else None
+
+
 def make(
     nodes: Sequence[Node],
     starts: Sequence[Node],
@@ -167,21 +182,15 @@ def make(
         order: the nodes that the gradients need beyond the tape, inputs before their users.
         entries_of: returns the entries whose values a node of the tape holds.
     """
-    places: dict[Entry, tuple[int, int]] = {}
-    by_scalars: dict[int, list[int]] = {0: [-1]}
-    for number, node in enumerate(nodes):
-        if node.op is not None:
-            places.update({entry: (number, k) for k, entry in enumerate(entries_of(node))})
-            if node.scalars:
-                by_scalars.setdefault(id(node.scalars), []).append(number)
-    # The nodes whose scalars the steps use.
-    sources = [by_scalars.get(id(node.scalars) if node.scalars else 0, []) for node in order]
-    between = any(
-        type(node.op).run_values is not Operator.run_values or _writes_states(node)
-        for node in order
-    )
-    if between or any(len(each) != 1 for each in sources):
+    sources = _scalars_of(order, nodes)
+    if sources is None or any(_runs_between_programs(node) for node in order):
         return None
+    places = {
+        entry: (number, k)
+        for number, node in enumerate(nodes)
+        if node.op is not None
+        for k, entry in enumerate(entries_of(node))
+    }
     read = [entry for node in order for entry in node.inputs]
     read += [entry for entry in gradients if entry is not None]
     loads = {entry: places[entry] for entry in read if entry in places}
@@ -191,7 +200,7 @@ def make(
         place[Entry(start)] = len(values)
         values.append(value)
     steps = []
-    for node, (numbers,) in zip(order, sources, strict=True):
+    for node, numbers in zip(order, sources, strict=True):
         op, statics = node.op, node.statics
         inputs = tuple([place[entry] for entry in node.inputs])
         operands = tuple([values[i] for i in inputs])
