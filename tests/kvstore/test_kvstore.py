@@ -1,4 +1,4 @@
-"""KVStores of one process, against what MXNet 1.9.1 gave."""
+"""KVStores of one process, against results of MXNet 1.9.1."""
 
 from __future__ import annotations
 
