@@ -156,13 +156,13 @@ class World:
         return self._now(swapped, data).reshape(data.shape)
 
     def gather_bytes(self, content: bytes) -> list[bytes]:
-        """What every process gives, in the order of ranks. Waits for them."""
+        """The values of all processes, in the order of ranks. Waits for them."""
         sizes = self.gather(np.array([len(content)], np.int64))[:, 0]
         every = self.gather(_padded(content, int(sizes.max())))
         return [row[:size].tobytes() for row, size in zip(every, sizes, strict=True)]
 
     def copy_bytes(self, content: bytes, root: int) -> bytes:
-        """What the process ``root`` gives. Waits for it."""
+        """The value of the process ``root``. Waits for it."""
         copies = Copies(root)
         (size,) = self._now(copies, np.array([len(content)], np.int64))
         row = _padded(content, int(size)) if self.rank == root else _padded(b"", int(size))
@@ -256,7 +256,7 @@ class World:
         values = []
         for slot, spec in enumerate(specs):
             value = Value(spec, None, holder, slot)
-            value.shared = True  # parts of one bucket share its memory
+            value.shared = True  # the arrays of one bucket share its memory
             holder.references.append(weakref.ref(value))
             values.append(value)
         reads = variables_of(sources, "an exchange between processes")
@@ -545,7 +545,7 @@ def _end(hook: _Hook, owner: int) -> None:
     error = hook.error
     for world in _worlds:
         if error is not None and world.member.lost is None:
-            world.give_up(error)  # exchanges that it waits for cannot end either
+            world.give_up(error)  # exchanges that wait for it cannot end either
         try:
             current.engine.wait_for_all()
         except Exception as last:

@@ -84,7 +84,7 @@ class NDArrayIter(DataIter):
         self.num_source = len(sources)
         self.layout = layout
         self.cursor = -batch_size
-        # Rows stay where they are; `_order` says in which order they come.
+        # Rows are not moved; `_order` is the order in which they are read.
         self._order: np.ndarray | None = None
         self._shuffled: dict[int, Any] = {}
         self._rest: np.ndarray | None = None  # rows that roll over

@@ -22,7 +22,7 @@ _PICKLE, _FAILURE = b"p", b"f"
 
 
 class ObjectError(MXNetError):
-    """An object cannot be sent, or what was received is not from a worker of the job."""
+    """An object cannot be sent, or a received one is not from a worker of the job."""
 
 
 class Objects:
@@ -79,7 +79,7 @@ class Objects:
         return [self._opened(each, rank) for rank, each in enumerate(received)]
 
     def _packed(self, content: Any) -> bytes:
-        """A signed pickle, or why there is none: the others wait for it in any case."""
+        """A signed pickle, or the reason why there is none, since the others wait for an answer."""
         try:
             packed = _PICKLE + dumps(content)
         except Exception as error:
