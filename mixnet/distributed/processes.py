@@ -48,9 +48,8 @@ from mixnet.engine.task import Done
 from mixnet.engine.variable import Var
 from mixnet.ops.schema.over_devices import AXIS, Exchange
 from mixnet.private_jax.jobs import connected_client
-from mixnet.process.functions import function_name
 from mixnet.process.interrupt import Deferred
-from mixnet.process.source import user_line
+from mixnet.process.source import function_name, user_line
 from mixnet.process.tracebacks import print_error, show, show_in_notebook
 from mixnet.runtime.devices.meeting import join_workers
 from mixnet.runtime.value.later import Later, arrays_of, variables_of

@@ -12,8 +12,7 @@ from typing import Any
 from mixnet.base import AttributeTypeError
 from mixnet.context import Context, current_context
 from mixnet.gluon.block import Block, HybridBlock
-from mixnet.process.functions import function_name
-from mixnet.process.source import is_users
+from mixnet.process.source import function_name, is_users
 from mixnet.runtime.trace.trace_key import TraceKey
 from mixnet.runtime.value.state import state
 from mixnet.stages.program import Program, compile_program

@@ -10,7 +10,7 @@ from mixnet import ndarray as nd
 from mixnet import symbol as sym
 from mixnet.base import AttributeTypeError, AttributeValueError, CheckError
 from mixnet.gluon.block import Block, HybridBlock
-from mixnet.process.functions import function_name
+from mixnet.process.source import function_name
 
 if TYPE_CHECKING:
     from types import ModuleType
