@@ -181,7 +181,7 @@ class Trainer:
         if on_store:
             store.set_optimizer(self._optimizer)
         elif isinstance(store, KVStore) and store is not kvstore:
-            store.handle.keeps_sums = False  # nobody reads sums from the store
+            store.handle.keeps_sums = False  # sums are never read from the store
         self._kv_initialized = True
 
     def _chosen_store(self, kvstore: object) -> KVStoreBase | None:

@@ -41,7 +41,7 @@ Update = TypeVar("Update", bound=Callable[..., None])
 
 
 def only_steps(update: Update) -> Update:
-    """Decorator: a method that does no more than what ``_steps`` lists."""
+    """Decorator: marks a method that only runs the steps of ``_steps``."""
     update.does_only_steps = True  # type: ignore[attr-defined]
     return update
 

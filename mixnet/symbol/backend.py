@@ -77,7 +77,7 @@ class Backend:
 
         Args:
             symbol: the part.
-            arrays: parameters that it reads, by name; they do not come with a call.
+            arrays: parameters that it reads, by name; they are not arguments of a call.
             options: what the user gave.
         """
         raise NotImplementedError(

@@ -47,7 +47,7 @@ def decided(source: str | None, decision: Decision) -> Decision:
 
     Args:
         source: ``file:line``; None: no line is known.
-        decision: what was decided.
+        decision: the decision.
     """
     if source is not None:
         history = _of_lines.get(source)

@@ -93,7 +93,7 @@ class Team:
     """
 
     donates = True  # whether a program may take over buffers of its inputs
-    divides_later = True  # results are divided among the devices when somebody reads them
+    divides_later = True  # results are divided among the devices when they are read
 
     def __init__(self, contexts: Sequence[Context]):
         self.contexts = tuple(contexts)

@@ -18,7 +18,7 @@ from mixnet.runtime.value.value import Value
 Result = TypeVar("Result")
 
 array_lock = locks.make("array")
-"""Held while contents are compared with what was read, and replaced."""
+"""Held while contents are compared with those that were read, and replaced."""
 
 
 class Change:

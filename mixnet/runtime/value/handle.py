@@ -70,7 +70,7 @@ class Handle:
         raise NotImplementedError
 
     def _drop_mark(self) -> None:
-        """Make the array no variable any more."""
+        """Make the array an ordinary one again, not a variable."""
         raise NotImplementedError
 
     def _write_rows(self, parts: Any, add: bool) -> None:
