@@ -508,27 +508,6 @@ def names_later(
     return __getattr__, __dir__
 
 
-def names_of_files(here: str, files: Sequence[str]) -> Callable[[str], Any]:
-    """``__getattr__`` of a module that is one file in MXNet and several here.
-
-    Args:
-        here: the module's name.
-        files: names of the other files, in the same folder.
-    """
-    package = here.rpartition(".")[0]
-
-    def __getattr__(name: str) -> Any:
-        if not name.startswith("_"):
-            for file in files:
-                module = importlib.import_module(f"{package}.{file}")
-                value = vars(module).get(name)
-                if getattr(value, "__module__", None) == module.__name__:  # not what it imports
-                    return value
-        raise UnknownAttributeError(f"module {here!r} has no attribute {name!r}.")
-
-    return __getattr__
-
-
 __getattr__, __dir__ = names_later(
     globals(),
     "mixnet.legacy.base_names",

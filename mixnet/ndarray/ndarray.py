@@ -23,8 +23,8 @@ from mixnet.base import (
     MXNetError,
     ShapeError,
     SizeError,
+    UnknownAttributeError,
     _Null,
-    names_of_files,
 )
 from mixnet.context import Context
 from mixnet.dtype import CODES, as_dtype, as_numbers, bfloat16
@@ -637,7 +637,7 @@ def _unpickle(cls: type[NDArray], data: np.ndarray, context: Context) -> NDArray
 
 
 # ``mx.nd.ndarray`` is one file in MXNet; everything except the class is in other files here.
-_name_of_files = names_of_files(__name__, ("create", "operators", "indexing", "image_file"))
+_FILES = ("create", "operators", "indexing", "image_file")
 
 
 def _shared_memory() -> Any:
@@ -647,4 +647,9 @@ def _shared_memory() -> Any:
 def __getattr__(name: str) -> Any:
     if name == "_new_from_shared_mem":
         return _shared_memory().from_shared_memory
-    return _name_of_files(name)
+    if not name.startswith("_"):
+        for file in _FILES:
+            module = importlib.import_module(f"mixnet.ndarray.{file}")
+            if getattr(getattr(module, name, None), "__module__", None) == module.__name__:
+                return getattr(module, name)
+    raise UnknownAttributeError(f"module {__name__!r} has no attribute {name!r}.")

@@ -23,13 +23,13 @@ class BackwardOp(Operator):
 
     differentiable = True
     is_known_by_forward = True
-    # If the forward operator draws, its key is an ordinary input here, so this operator takes none.
+    # Where the forward operator draws, its key is an ordinary input here: this one takes none.
     variadic = "heads and inputs"  # whatever the forward operator takes
     forward: Operator
     _operators: ClassVar[dict[Any, BackwardOp]] = {}
 
     def __new__(cls, forward: Operator) -> BackwardOp:
-        # One per operator, so that nodes compare equal and programs are shared.
+        # One per operator, so that nodes compare equal and programs are found again.
         if forward not in cls._operators:
             self = super().__new__(cls)
             self.forward = forward
@@ -40,19 +40,19 @@ class BackwardOp(Operator):
         return cls._operators[forward]
 
     def __init__(self, forward: Operator):
-        """Do nothing, because ``__new__`` may have returned an existing operator."""
+        """Nothing: ``__new__`` may have returned an operator that exists already."""
 
     def num_outputs(self, statics: Statics = (), num_inputs: int = 0) -> int:
         """One for each input that needs a gradient."""
         return len(statics[2])
 
     def output_specs(self, statics: Statics, inputs: Sequence[Any]) -> list[Any]:
-        """Shape and dtype of every gradient, which are those of its input."""
+        """Shape and dtype of every gradient: those of the input that it is the gradient of."""
         _, headed, wrt = statics
         return [inputs[len(headed) + i] for i in wrt]
 
     def shared(self, statics: Statics) -> tuple[Any, ...]:
-        """The keys of objects that the forward calls share."""
+        """What the forward calls share."""
         return self.forward.shared(statics[0])
 
     def keywords(self, statics: Statics, scalars: Sequence[Any] = ()) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class BackwardOp(Operator):
     def apply(
         self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
     ) -> tuple[Any, ...]:
-        """Gradients of the requested inputs, in their order."""
+        """Gradients of the inputs asked for, in their order."""
         forward_statics, headed, wrt = statics
         heads, inputs = arrays[: len(headed)], arrays[len(headed) :]
         return gradients(self.forward, forward_statics, scalars, heads, headed, inputs, wrt)
@@ -72,7 +72,7 @@ class BackwardOp(Operator):
 
 
 class KeptBackwardOp(BackwardOp):
-    """The gradient of an operator that keeps its outputs: it reads heads, inputs and those outputs.
+    """The same for an operator that keeps its outputs: it reads heads, inputs and those outputs.
 
     The forward operator is not called again. If its gradient writes states, their new values are further
     outputs.
@@ -95,7 +95,7 @@ class KeptBackwardOp(BackwardOp):
     def apply(
         self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
     ) -> tuple[Any, ...]:
-        """Gradients of the requested inputs, in their order."""
+        """Gradients of the inputs asked for, in their order."""
         forward_statics, headed, wrt = statics
         count = self.forward.num_residuals(forward_statics)
         heads, inputs = arrays[: len(headed)], arrays[len(headed) : -count]
@@ -114,9 +114,9 @@ class KeptBackwardOp(BackwardOp):
 
 
 def backward_node(node: Node, heads: Sequence[Entry | None], wrt: Sequence[int]) -> Node:
-    """The node that computes the gradients of ``node``'s inputs ``wrt``, from those of its outputs."""
+    """The node with the gradients of ``node``'s inputs ``wrt``, from those of its outputs."""
     own: Node | None = node.op.backward_node(node, heads, wrt)
-    if own is not None:  # a GraphOp has a backward graph of its own
+    if own is not None:  # a whole graph knows its own backward graph
         return own.made_from(node)
     headed = tuple(i for i, head in enumerate(heads) if head is not None)
     residuals: tuple[Entry, ...] = ()
@@ -134,7 +134,7 @@ def backward_node(node: Node, heads: Sequence[Entry | None], wrt: Sequence[int])
 
 
 class Rows(NamedTuple):
-    """A row_sparse gradient: pairs of entries, numbers of rows and the values that are added to them."""
+    """A row_sparse gradient: pairs of entries, the numbers of some rows and what each adds."""
 
     parts: tuple[tuple[Entry, Entry], ...]
 
@@ -147,21 +147,21 @@ def differentiate(
     recomputation: Callable[[Node, Sequence[Entry | None]], Node] | None = None,
     passed: list[Node] | None = None,
 ) -> list[Any]:
-    """Gradients of ``variables`` by reverse accumulation; None for those on which no head depends.
+    """Gradients of ``variables`` by reverse accumulation; None where the heads do not reach one.
 
-    As in MXNet, operators that start gradients, such as losses, are differentiated even if no gradient
-    arrives at them: a loss below a ``BlockGrad`` trains.
+    As in MXNet, operators that start gradients, as losses do, are differentiated even where none arrives:
+    a loss below a ``BlockGrad`` trains.
 
     Args:
         heads: entries to differentiate.
         head_gradients: one entry each, of the head's shape and dtype; None if no gradient arrives at it.
-        variables: the entries whose gradients are requested, usually of variables.
-        row_sparse: those variables whose gradients are to be :class:`Rows`, if the operators that read
+        variables: entries whose gradients are wanted; usually variables, any entry will do.
+        row_sparse: those of them whose gradients are to be :class:`Rows`, if the operators that read
             them support it.
         recomputation: returns, for a node and the gradients of its outputs, the node whose gradient is
             taken instead; see :mod:`mixnet.passes.recompute`.
-        passed: a list to which the operations that backward passes are added, in its order; as in MXNet, they
-            include those at which no gradient arrives.
+        passed: receives the operations that backward passes, in its order; as in MXNet, also those at which
+            no gradient arrives.
     """
     order = topological(entry.node for entry in heads)
     targets = set(variables)
@@ -211,7 +211,7 @@ def differentiate(
 
 
 def _needed(order: Sequence[Node], variables: Sequence[Entry]) -> set[Node]:
-    """The nodes on the paths of gradients to the variables, including those of the variables."""
+    """The nodes that a gradient passes on its way to a variable, with those of the variables."""
     needed = {entry.node for entry in variables}
     for node in order:
         reads = any(entry.node in needed for entry in node.inputs)
@@ -221,14 +221,14 @@ def _needed(order: Sequence[Node], variables: Sequence[Entry]) -> set[Node]:
 
 
 def _goes_on(entry: Entry) -> bool:
-    """Whether an entry has a gradient; that of a mask, for example, would consist of booleans."""
+    """Whether a gradient goes on from an entry. That of a mask, say, would consist of booleans."""
     return entry.node.op is None or bool(entry.node.op.has_gradient(entry.index))
 
 
 def _only_by_rows(
     order: Sequence[Node], needed: set[Node], targets: Collection[Entry]
 ) -> dict[Entry, list[tuple[Entry, Entry]]]:
-    """The entries that only operators with row gradients read, each with an empty list of parts."""
+    """The entries that only operators with a row gradient read, each with no parts yet."""
     rows_of: dict[Entry, list[tuple[Entry, Entry]]] = {entry: [] for entry in targets}
     for node in order:
         for i, entry in enumerate(node.inputs):
@@ -238,7 +238,7 @@ def _only_by_rows(
 
 
 def reads_by_rows(nodes: Sequence[Node], entry: Entry) -> bool:
-    """Whether every operator that reads an entry can compute its gradient by rows."""
+    """Whether every operator that reads an entry can tell its gradient by rows."""
     return all(
         node.op.names_rows(i)
         for node in nodes
@@ -253,7 +253,7 @@ def _take_rows(
     positions: Sequence[int],
     by_rows: dict[Entry, list[tuple[Entry, Entry]]],
 ) -> list[int]:
-    """Collect row gradients of ``node``; returns the inputs whose gradients remain to be computed."""
+    """Note row gradients of ``node``; returns the positions whose gradients are still to be made."""
     rows = [i for i in positions if node.inputs[i] in by_rows]
     together = node.op.rows_node(node, arrived, rows) if rows else None
     if together is not None:
@@ -282,7 +282,7 @@ def _take_rows(
 
 
 def _total(parts: Sequence[Entry] | None, node: Node) -> Entry | None:
-    """The sum of the gradients that arrive at one entry, in the order of their arrival."""
+    """Sum of the gradients that arrive at one entry, in the order of their arrival."""
     if not parts:
         return None
     if len(parts) == 1:

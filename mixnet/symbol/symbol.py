@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +23,6 @@ from mixnet.base import (
     OperatorTypeError,
     UnknownAttributeError,
     did_you_mean,
-    names_of_files,
 )
 from mixnet.dtype import as_dtype
 from mixnet.files.reading import text_of
@@ -685,7 +685,16 @@ def load_json(json_str: str) -> Symbol:
 
 
 # ``mx.sym.symbol`` is one file in MXNet; everything except the class is in other files here.
-__getattr__ = names_of_files(__name__, ("create", "operators"))
+_FILES = ("create", "operators")
+
+
+def __getattr__(name: str) -> Any:
+    if not name.startswith("_"):
+        for file in _FILES:
+            module = importlib.import_module(f"mixnet.symbol.{file}")
+            if getattr(getattr(module, name, None), "__module__", None) == module.__name__:
+                return getattr(module, name)
+    raise UnknownAttributeError(f"module {__name__!r} has no attribute {name!r}.")
 
 
 var = Variable

@@ -1,7 +1,7 @@
-"""The use of a GPU's tensor cores for float32, which round the factors of products to 10 bits (TF32).
+"""float32 on a GPU's tensor cores, which round the factors of a product to 10 bits (TF32).
 
 XLA uses them wherever it may. MXNet, like PyTorch, lets cuDNN use them for convolutions, and computes all
-other products in float32; so does mixnet. ``MIXNET_TF32`` changes that.
+other products in float32; so does mixnet. ``MIXNET_TF32`` changes it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _current = _Current()
 
 @contextmanager
 def products_for(platform: str) -> Iterator[None]:
-    """Scope in which a program is traced, with the precision of its float32 products.
+    """Scope of tracing a program: how its products of float32 are computed.
 
-    A precision that the user has set in JAX (``jax_default_matmul_precision``) is respected.
+    A precision that the user has given to JAX (``jax_default_matmul_precision``) stays.
 
     Args:
-        platform: JAX's name of the platform for which the program is compiled.
+        platform: that the program is compiled for, as JAX names it.
     """
     setting = config.get("MIXNET_TF32")
     if (
@@ -50,5 +50,5 @@ def products_for(platform: str) -> Iterator[None]:
 
 
 def of_convolutions() -> lax.Precision | None:
-    """The precision of a traced convolution; None: that of other products."""
+    """The precision to give a convolution that is traced; None: that of other products."""
     return lax.Precision.DEFAULT if _current.rounds_convolutions else None
