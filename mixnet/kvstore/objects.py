@@ -101,7 +101,7 @@ class Objects:
         signature, packed = received[:size], received[size:]
         if not hmac.compare_digest(signature, self._signature(packed, rank)):
             raise ObjectError(
-                f"The object that arrived from rank {rank} is not signed with the key of this job, so it is "
+                f"The object of rank {rank} is not signed with the key of this job, so it is "
                 f"not unpickled. Other programs can write to the network of the job: use a private one."
             )
         if packed.startswith(_FAILURE):
