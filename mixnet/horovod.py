@@ -314,7 +314,11 @@ def alltoall(
         ShapeError: the parts are not the whole.
     """
     here, data = _here(), tensor.asnumpy()
-    counts = None if splits is None else np.asarray(getattr(splits, "asnumpy", lambda: splits)())
+    counts = (
+        None
+        if splits is None
+        else np.asarray(splits.asnumpy() if isinstance(splits, NDArray) else splits)
+    )
     if counts is None:
         if len(data) % here.size:
             raise ShapeError(

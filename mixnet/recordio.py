@@ -28,6 +28,7 @@ from mixnet.base import (
 )
 from mixnet.files import pixels
 from mixnet.files.reading import lines_of
+from mixnet.ndarray.ndarray import NDArray
 from mixnet.process.lazy import submodules as _submodules
 
 MAGIC = 0xCED7230A
@@ -145,6 +146,8 @@ class MXRecordIO:
         MXNetError: the file cannot be opened.
     """
 
+    is_open = False
+
     def __init__(self, uri: str, flag: str):
         self.uri = os.fspath(uri)
         self.flag = flag
@@ -168,7 +171,7 @@ class MXRecordIO:
         self.is_open = True
 
     def __del__(self) -> None:
-        if getattr(self, "is_open", False):
+        if self.is_open:
             self.close()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -182,7 +185,8 @@ class MXRecordIO:
             if self.writable:
                 self.is_open = False
                 raise MXNetError(
-                    f"A writer of {self.uri!r} was pickled; opening it again would empty the file."
+                    f"A writer of {self.uri!r} was pickled, and opening it again would empty the file. "
+                    f"Pickle a reader, or create a writer in each process."
                 )
             self.open()
 
@@ -220,7 +224,9 @@ class MXRecordIO:
             ShapeError: the record has 512 MiB or more.
         """
         if not self.writable:
-            raise CheckError(f"{self.uri!r} is open for reading.")
+            raise CheckError(
+                f"{self.uri!r} is open for reading; open it with the flag 'w' to write."
+            )
         self._check_pid()
         if not isinstance(buf, (bytes, bytearray, memoryview)):
             raise AttributeTypeError(
@@ -245,7 +251,9 @@ class MXRecordIO:
             FileFormatError: the record is cut off, or there is something else.
         """
         if self.writable:
-            raise CheckError(f"{self.uri!r} is open for writing.")
+            raise CheckError(
+                f"{self.uri!r} is open for writing; open it with the flag 'r' to read."
+            )
         self._check_pid()
         return read_record(self.handle, self.uri)
 
@@ -327,7 +335,9 @@ class MXIndexedRecordIO(MXRecordIO):
             KeyError: there is no such key.
         """
         if self.writable:
-            raise CheckError(f"{self.uri!r} is open for writing.")
+            raise CheckError(
+                f"{self.uri!r} is open for writing; open it with the flag 'r' to read."
+            )
         self._check_pid(allow_reset=True)
         if idx not in self.idx:
             raise UnknownNameError(
@@ -399,7 +409,7 @@ def pack(header: object, s: bytes) -> bytes:
         labels = b""
         header = header._replace(flag=0)
     else:
-        label = header.label.asnumpy() if hasattr(header.label, "asnumpy") else header.label
+        label = header.label.asnumpy() if isinstance(header.label, NDArray) else header.label
         values = np.asarray(label, dtype=np.float32)
         labels = values.tobytes()
         header = header._replace(flag=values.size, label=0)
@@ -453,7 +463,7 @@ def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") ->
     elif img_fmt.lower() == ".png":
         # Programs give JPEG's quality; OpenCV would warn of each image, then take 9 itself.
         options = [cv2.IMWRITE_PNG_COMPRESSION, min(quality, 9)]
-    pixels = img.asnumpy() if hasattr(img, "asnumpy") else img
+    pixels = img.asnumpy() if isinstance(img, NDArray) else img
     try:
         done, encoded = cv2.imencode(img_fmt, pixels, options)
     except cv2.error:

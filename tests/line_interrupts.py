@@ -1,4 +1,4 @@
-"""An interrupt at any line of the package: what a Ctrl-C may do at the worst."""
+"""An interrupt at any line of the package: the worst that Ctrl-C can do."""
 
 from __future__ import annotations
 

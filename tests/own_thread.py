@@ -1,4 +1,4 @@
-"""Tests that run in a thread of their own."""
+"""Tests that run in a separate thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that has imported what tests need, and forks the processes that they start.
+"""A process that has imported everything tests need, and forks the processes that they start.
 
 ``tests/processes.py`` starts it and sends requests. It has computed nothing, so its children can compute.
 """

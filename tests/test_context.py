@@ -1,4 +1,4 @@
-"""Contexts: several CPU devices in one process, and what is said where there is no GPU."""
+"""Contexts: several CPU devices in one process, and the errors without a GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``infer_type`` of a custom operator says, against the dtypes that arrays have; as in MXNet 1.9.1."""
+"""Dtypes of custom operators, by ``infer_type`` and of arrays, as in MXNet 1.9.1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A test that hangs does not let a run wait forever."""
+"""A hanging test does not make a run wait forever."""
 
 import sys
 from pathlib import Path

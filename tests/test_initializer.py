@@ -1,4 +1,4 @@
-"""Initializers: what they fill, how they are chosen, named and written down."""
+"""Initializers: their values, selection, names and text form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Monitor: what it sees and logs; numbers are MXNet 1.9.1's."""
+"""Monitor: the results that it sees and logs; numbers are MXNet 1.9.1's."""
 
 from __future__ import annotations
 

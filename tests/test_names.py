@@ -1,4 +1,4 @@
-"""Names beyond MXNet's documented ones that programs import, and what ``import *`` brings."""
+"""Names beyond MXNet's documented ones that programs import, and the names of ``import *``."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""Processes that a server forks do what processes of their own do."""
+"""Forked processes of the process server behave like newly started ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Record files: byte for byte those of MXNet, and what happens to damaged ones."""
+"""Record files: equal to MXNet's byte for byte, and errors for damaged ones."""
 
 from __future__ import annotations
 

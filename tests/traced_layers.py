@@ -1,4 +1,4 @@
-"""Calls of layers, losses, optimizers and arithmetic that programs make: what ``store_traces`` traces first.
+"""Calls of layers, losses, optimizers and arithmetic, which ``store_traces`` traces first.
 
 Every network is trained for a step, at once and hybridized, with float32, on sizes that do not coincide.
 """

@@ -1,4 +1,4 @@
-"""Waiting for other threads and processes, never without limit: the error says what did not end."""
+"""Waiting for other threads and processes with a time limit; the error names what did not end."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from mixnet.autograd.tape import backward as backward
 from mixnet.autograd.tape import grad as grad
 from mixnet.autograd.tape import mark_variables as mark_variables
 
-# Names that ``from mxnet.autograd import *`` brings along, of layers above this one.
+# Names from higher layers that ``from mxnet.autograd import *`` imports as well.
 _ABOVE = {
     "NDArray": ("mixnet.ndarray", "NDArray"),
     "Symbol": ("mixnet.symbol", "Symbol"),
@@ -33,4 +33,4 @@ def __getattr__(name: str) -> _Any:
 
 
 __all__ = [*(name for name in globals() if not name.startswith("_")), *_ABOVE]
-__all__ = [n for n in __all__ if n not in ("function", "scope", "tape")]  # its own modules
+__all__ = [n for n in __all__ if n not in ("function", "scope", "tape")]  # without submodules

@@ -28,7 +28,7 @@ class FunctionOp(Operator):
     """The node of one call of a :class:`Function`."""
 
     differentiable = True
-    starts_gradients = True  # Python may return any gradient, whatever arrives
+    starts_gradients = True  # backward may return any gradient, whatever arrives
 
     def __init__(self, function: Function, inputs: Sequence[Spec], outputs: Sequence[Any]):
         super().__init__()
@@ -108,7 +108,7 @@ class Function:
     """Base of functions with their own gradient: override ``forward`` and ``backward``.
 
     ``forward(*inputs)`` computes on arrays and is not recorded; ``backward(*head_gradients)``
-    returns one gradient for each input. Keep what backward needs with ``save_for_backward``.
+    returns one gradient for each input. Store arrays that backward needs with ``save_for_backward``.
     """
 
     def __init__(self) -> None:
@@ -139,7 +139,7 @@ class Function:
                 )
         values = tuple(each._read() for each in inputs)
         if any(value.node is not None for value in values):
-            # Outputs get values of their own: forward may have returned an input as it is.
+            # Outputs get values of their own, because forward may have returned an input itself.
             copies = [each._wrap(each._read().alias()) for each in outputs]
             entries = tuple(
                 Entry(Node(None, name="constant")) if v.node is None else Entry(v.node, v.index)

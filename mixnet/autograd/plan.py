@@ -1,7 +1,7 @@
 """Backward plans: the operations that backward records for a tape, cached by the tape's structure.
 
 A loop records the same operations in every step, so their gradients are the same operations, too. Deriving
-these costs several times what recording them does. A plan is what was derived, with numbers for
+them takes several times as long as recording them. A plan stores the derived operations, with numbers for
 nodes and values.
 """
 
@@ -18,7 +18,7 @@ from mixnet.runtime.record.record import record, record_call
 from mixnet.runtime.value.value import Value
 
 MOST_PLANS, MOST_NODES = 1000, 200_000
-"""The most plans, and nodes of all their tapes; beyond either, all plans are dropped."""
+"""The most plans, and the most nodes of all their tapes; beyond either, all plans are dropped."""
 
 
 class Step(NamedTuple):
@@ -27,9 +27,9 @@ class Step(NamedTuple):
     Args:
         op: what to compute.
         statics: its static attributes.
-        numbers: the tape's node whose numbers it takes; -1 for none.
-        inputs: takes its inputs from all values.
-        call: the operation as it was recorded; None if that has to be looked up every time.
+        numbers: the tape's node whose scalars it uses; -1 for none.
+        inputs: selects its inputs from all values.
+        call: the recorded call; None if it has to be looked up every time.
     """
 
     op: Any
@@ -40,21 +40,22 @@ class Step(NamedTuple):
 
 
 def _taking(numbers: Sequence[int]) -> Callable[[Sequence[Value]], tuple[Value, ...]]:
-    """The function that takes the items with these numbers out of a list."""
+    """A function that returns the items of a list with these numbers."""
     if len(numbers) > 1:
         return itemgetter(*numbers)
     return lambda values: tuple([values[number] for number in numbers])
 
 
 class Plan(NamedTuple):
-    """How gradients are recorded. Its values are those read from the tape, the head gradients,
-    and the results of the steps.
+    """How gradients are recorded.
+
+    Its values are those read from the tape, the head gradients, and the results of the steps.
 
     Args:
-        loads: what is read off the tape: number of a node, place among its values.
+        loads: the values that are read from the tape: number of a node, index of its value.
         steps: the operations, in order.
         results: numbers of the values that are the gradients; None for no gradient.
-        passed: numbers of the nodes that backward passes and that move states, in order.
+        passed: numbers of the nodes with state updates that backward passes, in order.
     """
 
     loads: tuple[tuple[int, int], ...]
@@ -66,7 +67,7 @@ class Plan(NamedTuple):
         """Record the gradients of a tape.
 
         Args:
-            nodes: of the tape, in the order in which the plan numbers them.
+            nodes: the nodes of the tape, in the order of the plan's numbers.
             head_gradients: one for each head.
         """
         values = [nodes[number].values[place] for number, place in self.loads]
@@ -100,14 +101,14 @@ def structure(
     head_gradients: Sequence[Value],
     variables: Sequence[Node],
 ) -> Any:
-    """What a plan depends on; None for a tape with nodes that are not ordinary operations.
+    """The key of a plan; None for a tape with nodes that are not ordinary operations.
 
     Args:
-        nodes: of the tape, inputs before their users.
+        nodes: the nodes of the tape, inputs before their users.
         positions: the number of each node.
-        heads: what is differentiated.
-        head_gradients: one for each.
-        variables: the variables whose gradients are asked for.
+        heads: the heads to differentiate.
+        head_gradients: one for each head.
+        variables: the variables whose gradients are requested.
     """
     key: list[Any] = [len(heads)]
     for entry, gradient in zip(heads, head_gradients, strict=True):
@@ -129,18 +130,33 @@ def structure(
 
 
 def known(key: object) -> Plan | None:
-    """The plan of a structure."""
+    """The stored plan of a structure, if there is one."""
     return _plans.get(key)
 
 
 def keep(key: object, plan: Plan, nodes: int) -> None:
-    """Keep a plan for tapes of one structure, with this number of nodes."""
+    """Store a plan for tapes of one structure, with this number of nodes."""
     global _size
     if len(_plans) >= MOST_PLANS or _size + nodes > MOST_NODES:
         _plans.clear()
         _size = 0
     _plans[key] = plan
     _size += nodes
+
+
+def _runs_between_programs(node: Node) -> bool:
+    """Whether a backward node cannot be part of a plan: Python code, or a gradient that writes states."""
+    return type(node.op).run_values is not Operator.run_values or _writes_states(node)
+
+
+def _scalars_of(order: Sequence[Node], nodes: Sequence[Node]) -> list[int] | None:
+    """The number of the tape's node whose scalars each backward node uses, -1 for none; None if ambiguous."""
+    numbers: dict[int, list[int]] = {0: [-1]}
+    for number, node in enumerate(nodes):
+        if node.op is not None and node.scalars:
+            numbers.setdefault(id(node.scalars), []).append(number)
+    sources = [numbers.get(id(node.scalars) if node.scalars else 0, []) for node in order]
+    return [each[0] for each in sources] if all(len(each) == 1 for each in sources) else None
 
 
 def make(
@@ -152,33 +168,29 @@ def make(
     order: Sequence[Node],
     entries_of: Callable[[Node], Sequence[Entry]],
 ) -> tuple[Plan, list[Value | None]] | None:
-    """Record gradients that were derived, and note how; None, and nothing was recorded, if
-    another tape of this structure might be recorded in another way.
+    """Record derived gradients, and make a plan of that.
+
+    Returns None, and records nothing, if another tape of this structure might have to be recorded
+    differently.
 
     Args:
-        nodes: of the tape.
-        starts: stand for the heads' gradients.
+        nodes: the nodes of the tape.
+        starts: the nodes that represent the heads' gradients.
         head_gradients: one for each head.
-        gradients: what was derived.
+        gradients: the derived gradients.
         passed: the nodes that backward passes.
         order: the nodes that the gradients need beyond the tape, inputs before their users.
-        entries_of: the entries whose values a node of the tape keeps.
+        entries_of: returns the entries whose values a node of the tape holds.
     """
-    places: dict[Entry, tuple[int, int]] = {}
-    by_scalars: dict[int, list[int]] = {0: [-1]}
-    for number, node in enumerate(nodes):
-        if node.op is not None:
-            places.update({entry: (number, k) for k, entry in enumerate(entries_of(node))})
-            if node.scalars:
-                by_scalars.setdefault(id(node.scalars), []).append(number)
-    # The nodes whose numbers they take.
-    sources = [by_scalars.get(id(node.scalars) if node.scalars else 0, []) for node in order]
-    between = any(
-        type(node.op).run_values is not Operator.run_values or _writes_states(node)
-        for node in order
-    )
-    if between or any(len(each) != 1 for each in sources):
+    sources = _scalars_of(order, nodes)
+    if sources is None or any(_runs_between_programs(node) for node in order):
         return None
+    places = {
+        entry: (number, k)
+        for number, node in enumerate(nodes)
+        if node.op is not None
+        for k, entry in enumerate(entries_of(node))
+    }
     read = [entry for node in order for entry in node.inputs]
     read += [entry for entry in gradients if entry is not None]
     loads = {entry: places[entry] for entry in read if entry in places}
@@ -188,7 +200,7 @@ def make(
         place[Entry(start)] = len(values)
         values.append(value)
     steps = []
-    for node, (numbers,) in zip(order, sources, strict=True):
+    for node, numbers in zip(order, sources, strict=True):
         op, statics = node.op, node.statics
         inputs = tuple([place[entry] for entry in node.inputs])
         operands = tuple([values[i] for i in inputs])
@@ -201,7 +213,7 @@ def make(
         steps.append(Step(op, statics, numbers, _taking(inputs), call))
     results = [None if entry is None else place[entry] for entry in gradients]
     position = {node: i for i, node in enumerate(nodes)}
-    # A call of another step moves states where that of this step does.
+    # In later steps, equal calls update states at the same nodes.
     moving = tuple([position[node] for node in passed if node.moves])
     plan = Plan(tuple(loads.values()), tuple(steps), tuple(results), moving)
     return plan, [None if i is None else values[i] for i in results]

@@ -17,9 +17,10 @@ _NOTHING: Before = []
 
 
 class _Exit:
-    """``__exit__`` of a scope, which happens even where Ctrl-C comes just as Python calls it.
+    """The ``__exit__`` of a scope, which takes effect even if Ctrl-C arrives just as Python calls it.
 
-    A ``with`` block holds what ``__exit__`` gave it until it is left, however that is.
+    Python reads ``__exit__`` when a ``with`` block begins, and releases it when the block ends, in whatever
+    way.
     """
 
     def __get__(self, scope: RecordingScope | None, cls: type) -> Callable[..., None]:
@@ -31,9 +32,9 @@ class _Exit:
 
 
 class _Left:
-    """Restores, when it is forgotten, what has not been restored."""
+    """Restores the previous settings when it is released, unless that has been done."""
 
-    _before: Before = _NOTHING  # of one that an interrupt left half made
+    _before: Before = _NOTHING  # for an object whose creation was interrupted
     _depth = 0
 
     def __init__(self, before: Before):
@@ -47,7 +48,7 @@ class _Left:
 def _restore(
     before: Before, kind: object = None, error: BaseException | None = None, *_: object
 ) -> None:
-    # Taken off the list last: after an interrupt in between it is restored once more, by _Left.
+    # Removed from the list last: after an interrupt in between, _Left restores it once more.
     last = before[-1]
     if type(last) is tuple:
         state.recording, state.training = last
@@ -61,7 +62,7 @@ def _restore(
 class RecordingScope:
     """Sets recording and training for a ``with`` block or a decorated function; None leaves it unchanged.
 
-    In a task of asyncio it is for that task alone, also where the block awaits and others run.
+    In an asyncio task, it applies only to that task, even while the block awaits and other tasks run.
     """
 
     def __init__(self, recording: bool | None, training: bool | None):
@@ -93,7 +94,7 @@ class RecordingScope:
 
 
 def unrecorded(work: Callable[[], Result]) -> Result:
-    """Call ``work`` in a scope without recording; where nothing is recorded anyway, without another scope."""
+    """Call ``work`` without recording; adds a scope only if operations are being recorded."""
     if state.recording:
         with RecordingScope(False, None):
             return work()

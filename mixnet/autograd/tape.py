@@ -27,23 +27,23 @@ Array = TypeVar("Array", bound=Handle)
 
 REQUESTS = ("write", "add", "null")
 
-_FREED = object()  # in place of a variable's mark: what was computed on a tape that is gone
+_FREED = object()  # replaces the mark in nodes of a tape that was freed
 
 
 class _RequestError(GradientError, KeyError, mxnet_name="KeyError"):
     """A kind of gradient that does not exist."""
 
-    __str__ = Exception.__str__  # not the quoted key of a KeyError
+    __str__ = Exception.__str__  # KeyError would show the repr of the message
 
 
 _without_request: dict[int, weakref.ref[Handle]] = {}
-"""The arrays that were marked with ``null``, until backward passes an operation that read them."""
+"""The arrays that were marked with ``null``, until backward frees a tape that read them."""
 
 
 class Mark:
-    """A variable: where its gradient is written (``gradient``, a handle) and how (``request``).
+    """The mark of a variable: where its gradient is written (``gradient``, a handle) and how (``request``).
 
-    ``fresh`` says that backward has written the gradient since somebody last used it up.
+    ``fresh`` says that backward has written the gradient since it was last used.
     """
 
     __slots__ = ("fresh", "gradient", "request")
@@ -58,7 +58,7 @@ class Mark:
     def on(self, value: Value) -> None:
         """Make ``value`` a variable of the tape. Each version of the array is a separate variable.
 
-        Where no gradient is asked for it stays a constant.
+        If no gradient is requested, it stays a constant.
         """
         if self.request == "null":
             return
@@ -67,17 +67,17 @@ class Mark:
             value.index = 0
             value.node = Node(
                 None, self, name="variable"
-            )  # last: whoever finds a node finds its index
+            )  # set last, so that a node always has its index
 
     def owns(self, value: Value) -> bool:
-        """Whether ``value`` is a version of this variable only; a value on no tape becomes one."""
+        """Whether ``value`` is a version of this variable only; a value that is on no tape becomes one."""
         if value.node is None:
             self.on(value)
         return value.node is not None and value.node.statics is self
 
 
 def keep_mark(handle: Handle, mark: Mark) -> None:
-    """Note an array that was just marked, if no gradient is asked for."""
+    """Remember an array that was just marked, if no gradient is requested."""
     number = id(handle)
     if mark.request == "null":
         _without_request[number] = weakref.ref(handle, lambda _: _without_request.pop(number, None))
@@ -86,7 +86,7 @@ def keep_mark(handle: Handle, mark: Mark) -> None:
 
 
 def _drop_marks(nodes: Iterable[Node]) -> None:
-    """Arrays without requests that a freed tape read are no variables any more, as in MXNet."""
+    """Unmark arrays without requests that a freed tape has read, as in MXNet."""
     values = {id(value) for node in nodes if node.op is not None for value in node.values}
     for number, reference in list(_without_request.items()):
         handle = reference()
@@ -96,7 +96,7 @@ def _drop_marks(nodes: Iterable[Node]) -> None:
 
 
 def on_tape(value: Value) -> bool:
-    """Whether a value is a variable's, or was computed on a tape that backward has not freed yet."""
+    """Whether a value belongs to a variable, or was computed on a tape that has not been freed."""
     return value.node is not None and value.node.statics is not _FREED
 
 
@@ -174,7 +174,7 @@ def _take_gradients(marks: Sequence[Mark], gradients: Sequence[Any]) -> None:
     note_writes([(mark, "fresh", mark.fresh, True) for mark in marks])
     totals: dict[Mark, Value] = {}
     reached: set[Mark] = set()
-    unreached: list[Mark] = []  # on the tape, but behind operators that pass no gradient on
+    unreached: list[Mark] = []  # on the tape, but behind operators that stop gradients
     for mark, value in zip(marks, gradients, strict=True):
         mark.fresh = True
         if value is None:
@@ -195,7 +195,7 @@ def _take_gradients(marks: Sequence[Mark], gradients: Sequence[Any]) -> None:
 
 
 def _write_gradients(totals: Mapping[Mark, Value], attempt: Change) -> None:
-    """Write the gradients of all variables at once, or add them."""
+    """Write, or add, the gradients of all variables at once."""
     for mark, value in totals.items():
         if mark.request == "add":
             attempt.reads(mark.gradient)
@@ -247,7 +247,7 @@ def grad(
         results: list[Array] = []
         for variable, value in zip(variables, gradients, strict=True):
             if value is None:
-                if create_graph:  # a constant, but a result of the variable as others are
+                if create_graph:  # a constant gradient, which must be on the tape like the others
                     (value,) = record_operation(find("zeros_like"), (), (), (variable._read(),))
                 else:
                     value = variable._zeros_like()._read()
@@ -258,7 +258,7 @@ def grad(
 
 
 class _HeadsError(GradientError, CheckError, mxnet_name="AssertionError"):
-    """Not one head gradient for each head."""
+    """The number of head gradients is not that of the heads."""
 
 
 class Tape:
@@ -277,7 +277,9 @@ class Tape:
             self.heads.append(Entry(value.node, value.index))
         self.nodes = topological(entry.node for entry in self.heads)
         self.positions = {node: i for i, node in enumerate(self.nodes)}
-        leaves = [node for node in self.nodes if node.op is None]  # what was freed, too
+        leaves = [
+            node for node in self.nodes if node.op is None
+        ]  # freed nodes have become variables
         self.marked = [node for node in leaves if isinstance(node.statics, Mark)]
         freed = next((node for node in leaves if node.statics is _FREED), None)
         has_freed_head = freed is not None and any(e.node.statics is _FREED for e in self.heads)
@@ -292,9 +294,8 @@ class Tape:
     ) -> list[Value | None] | None:
         """``gradients`` of variables, recorded like those of an earlier tape of the same structure.
 
-        What has to be derived for every call anew, as gradients by rows and those written in
-        Python, is left to
-        ``gradients``: then this is None, and nothing was recorded.
+        Returns None, and records nothing, if gradients must be derived in every call, such as gradients by
+        rows and those written in Python: ``gradients`` does that.
         """
         if state.trace is not None or any(node.statics.gradient._is_sparse for node in variables):
             return None
@@ -319,7 +320,7 @@ class Tape:
     def _plan(
         self, head_gradients: Sequence[Value], variables: Sequence[Node]
     ) -> tuple[plans.Plan, list[Value | None]] | None:
-        """The plan of this tape's structure and the values of its first run; None if there is no plan."""
+        """The plan of this tape's structure, and the values of its first run; None if there is no plan."""
         nodes = self.nodes
         starts = [Node(None, name="head gradient") for _ in head_gradients]
         entries = [Entry(node) for node in variables]
@@ -338,7 +339,7 @@ class Tape:
         keep: bool = False,
         row_sparse: Sequence[Entry] = (),
     ) -> list[Any]:
-        """Values of the gradients; with ``keep`` they stand on the tape themselves.
+        """The values of the gradients; with ``keep``, they are on the tape themselves.
 
         Those of ``row_sparse`` may be :class:`Rows` of values.
         """
@@ -369,8 +370,8 @@ class Tape:
     def release(self) -> None:
         """Drop the values that the tape holds; a second backward is an error afterwards.
 
-        What was computed is a constant from now on: a recurrent network that goes on from the last
-        states of one batch learns from the next batch alone.
+        Its results are constants from then on: a recurrent network that continues from the last states of one
+        batch is trained on the next batch only.
         """
         if _without_request:
             _drop_marks(self.nodes)
@@ -381,7 +382,7 @@ class Tape:
 
 
 def _entries_kept_by(node: Node) -> list[Entry]:
-    """The entries whose values a node of a tape keeps: its inputs, and the residuals among its outputs."""
+    """The entries whose values a node of a tape holds: its inputs, and the residuals among its outputs."""
     entries = list(node.inputs)
     residuals = len(node.values) - len(entries)
     if residuals:
@@ -394,7 +395,7 @@ def _entries_kept_by(node: Node) -> list[Entry]:
 def _evaluate(
     entries: Iterable[Entry | None], known: dict[Entry, Value], keep: bool
 ) -> list[Value | None]:
-    """Record the operations that ``entries`` need beyond what is known."""
+    """Record the operations that ``entries`` need beyond the known ones."""
     entries = list(entries)
     for node in _order(entries, known):
         _run_node(node, known, keep)
@@ -434,9 +435,9 @@ def _run_node(node: Node, known: dict[Entry, Value], keep: bool) -> None:
 
 
 def _recorded(node: Node, values: tuple[Value, ...]) -> list[Value]:
-    """The outputs of a node of the backward graph, just recorded.
+    """Record a node of the backward graph; returns its outputs.
 
-    A gradient that writes states of its operation reads what their arrays hold now.
+    A gradient that writes states of its operation reads the present contents of their arrays.
     """
     op = node.op
     arrays: list[StateArray] = []
@@ -449,7 +450,7 @@ def _recorded(node: Node, values: tuple[Value, ...]) -> list[Value]:
     states = list(forward.written_in_backward(forward_statics))
     handles = {states.index(each.place): each.handle for each in arrays}
     changed = list(values)
-    for number, handle in handles.items():  # the last of what forward has left are its states
+    for number, handle in handles.items():  # the last values that forward has left are its states
         changed[len(changed) - len(states) + number] = handle._read()
     outputs = record_operation(op, node.statics, node.scalars, tuple(changed))
     for number, handle in handles.items():
@@ -496,7 +497,7 @@ def _ones(spec: Spec) -> list[Value]:
 
 
 def _in_shape(gradient: Value, shape: tuple[int, ...]) -> Value:
-    """A head gradient in the shape of its head: the elements count, as in MXNet.
+    """A head gradient in the shape of its head; as in MXNet, only the number of elements must agree.
 
     Raises:
         GradientError: it has more or fewer elements than the head.
@@ -515,10 +516,10 @@ def _in_shape(gradient: Value, shape: tuple[int, ...]) -> Value:
 
 
 def _arrays(arrays: Array | Sequence[Array], role: str = "head") -> list[Array]:
-    """Arrays in a list.
+    """The arrays as a list.
 
     Raises:
-        NotAnArrayError: one is none.
+        NotAnArrayError: an item is not an array.
     """
     listed = _listed(arrays)
     for i, each in enumerate(listed):

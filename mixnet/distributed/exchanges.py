@@ -1,4 +1,4 @@
-"""Exchanges: what all processes compute together from flat arrays, one of each process."""
+"""Exchanges: computations of all processes together on flat arrays, one from each process."""
 
 from __future__ import annotations
 

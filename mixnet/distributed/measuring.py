@@ -23,11 +23,11 @@ ORIGIN = "processes of one machine"
 """How the points of ``measure`` were obtained, in the words of ``ScalingView``."""
 
 _MOST_WORKERS = 64
-_LAST_LINES = 25  # of what a job printed, in an error
-_PROGRESS_SECONDS = 0.3  # between two looks at what a job is doing
+_LAST_LINES = 25  # lines of a job's output in an error
+_PROGRESS_SECONDS = 0.3  # seconds between two updates of the progress line
 
 STATUS_FILE = "status"
-"""The file in which the first worker of a job says what it is measuring."""
+"""The file in which the first worker of a job reports its progress."""
 
 
 class MeasureError(MXNetError, RuntimeError):
@@ -258,7 +258,7 @@ def local_job(
 
 
 class _Status:
-    """A line that says what is being measured, written over itself.
+    """A progress line, which is overwritten in place.
 
     Args:
         counts: of workers, one a job.
@@ -267,7 +267,9 @@ class _Status:
 
     def __init__(self, counts: Sequence[int], is_shown: bool | None):
         self._is_notebook = notebook_shell() is not None
-        self._out = sys.stdout if self._is_notebook else sys.stderr  # red in a notebook
+        self._out = (
+            sys.stdout if self._is_notebook else sys.stderr
+        )  # stderr would be red in a notebook
         self._is_shown = self._is_notebook or self._out.isatty() if is_shown is None else is_shown
         self._counts, self._length, self._begin = list(counts), 0, time.monotonic()
 
@@ -317,7 +319,7 @@ def _run(count: int, folder: str, timeout: float, status: _Status) -> dict[str, 
         out = _output(job, timeout, lambda: status.show(count, _read(doing)))
         status.show(count, _read(doing))  # a short job may have ended between two looks
     except subprocess.TimeoutExpired:
-        job.terminate()  # the launcher ends what it started
+        job.terminate()  # the launcher ends the processes that it started
         out, _ = job.communicate()
         raise MeasureError(
             f"measure: {count} workers had not ended after {timeout:g} s. Use fewer steps, or a larger "

@@ -95,8 +95,8 @@ class Member:
         if "begin" not in message:
             raise JobError(
                 f"{_name(self.job)}: the scheduler at {self.job.root}:{self.job.port} has ended, or is not "
-                f"a mixnet scheduler, before the job began{reason}. Look at what it printed. It also ends a "
-                f"connection without a certificate of its job: {HOW}"
+                f"a mixnet scheduler, before the job began{reason}. Its output says why. It also closes "
+                f"connections without a certificate of its job: {HOW}"
             )
         begin: dict[str, Any] = message["begin"]
         return begin

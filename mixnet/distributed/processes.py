@@ -49,7 +49,7 @@ from mixnet.engine.variable import Var
 from mixnet.ops.schema.over_devices import AXIS, Exchange
 from mixnet.private_jax.jobs import connected_client
 from mixnet.process.interrupt import Deferred
-from mixnet.process.source import user_line
+from mixnet.process.source import function_name, user_line
 from mixnet.process.tracebacks import print_error, show, show_in_notebook
 from mixnet.runtime.devices.meeting import join_workers
 from mixnet.runtime.value.later import Later, arrays_of, variables_of
@@ -124,7 +124,7 @@ class World:
             partial(self._exchanged, exchange, count, has_any_length),
             priority,
             name,
-            _described(name or _name_of(exchange), tuple(labels), specs),
+            _described(name or function_name(exchange), tuple(labels), specs),
         )
         return [values[i : i + count] for i in range(0, len(values), count)]
 
@@ -155,13 +155,13 @@ class World:
         return self._now(swapped, data).reshape(data.shape)
 
     def gather_bytes(self, content: bytes) -> list[bytes]:
-        """What every process gives, in the order of ranks. Waits for them."""
+        """The values of all processes, in the order of ranks. Waits for them."""
         sizes = self.gather(np.array([len(content)], np.int64))[:, 0]
         every = self.gather(_padded(content, int(sizes.max())))
         return [row[:size].tobytes() for row, size in zip(every, sizes, strict=True)]
 
     def copy_bytes(self, content: bytes, root: int) -> bytes:
-        """What the process ``root`` gives. Waits for it."""
+        """The value of the process ``root``. Waits for it."""
         copies = Copies(root)
         (size,) = self._now(copies, np.array([len(content)], np.int64))
         row = _padded(content, int(size)) if self.rank == root else _padded(b"", int(size))
@@ -204,7 +204,7 @@ class World:
         if not flat.size:
             return flat
         results: list[np.ndarray] = []
-        name = _name_of(exchange)
+        name = function_name(exchange)
         var = Var(name)
         description = Description(f"{name} of {flat.size} {flat.dtype.name}")
 
@@ -255,7 +255,7 @@ class World:
         values = []
         for slot, spec in enumerate(specs):
             value = Value(spec, None, holder, slot)
-            value.shared = True  # parts of one bucket share its memory
+            value.shared = True  # the arrays of one bucket share its memory
             holder.references.append(weakref.ref(value))
             values.append(value)
         reads = variables_of(sources, "an exchange between processes")
@@ -455,10 +455,6 @@ def whole_or_not_at_all() -> AbstractContextManager[object]:
     return nullcontext() if current.naive else Deferred()
 
 
-def _name_of(exchange: Exchange) -> str:
-    return getattr(exchange, "__name__", type(exchange).__name__)
-
-
 @lru_cache(maxsize=4096)
 def _described(name: str, labels: tuple[Any, ...], specs: tuple[Spec, ...]) -> Description:
     keys = [f"{label!r} " for label in labels] or [""] * len(specs)
@@ -548,7 +544,7 @@ def _end(hook: _Hook, owner: int) -> None:
     error = hook.error
     for world in _worlds:
         if error is not None and world.member.lost is None:
-            world.give_up(error)  # exchanges that it waits for cannot end either
+            world.give_up(error)  # exchanges that wait for it cannot end either
         try:
             current.engine.wait_for_all()
         except Exception as last:
@@ -576,5 +572,4 @@ def _after_fork() -> None:
         )
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(after_in_child=_after_fork)

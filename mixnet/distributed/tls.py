@@ -65,7 +65,7 @@ def context(is_server: bool) -> ssl.SSLContext | None:
 
 
 def secured(connection: socket.socket, caller: str, peer: str) -> socket.socket:
-    """The connection of a client with TLS, if certificates are set; otherwise as it is.
+    """The connection of a client, with TLS if certificates are set.
 
     Args:
         connection: just made, with a timeout.

@@ -1,4 +1,6 @@
-"""mx.engine: the dependency engine. It is independent of JAX and graphs."""
+"""``mx.engine``, the dependency engine: orders tasks by what they read and write. It knows no JAX or
+graphs.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ Result = TypeVar("Result")
 def _of_current(
     method: Callable[Concatenate[Engine, Parameters], Result],
 ) -> Callable[Parameters, Result]:
-    """A method of the current engine as a function."""
+    """A function that calls a method of the current engine."""
     name = method.__name__
 
     @wraps(method)

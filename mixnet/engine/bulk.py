@@ -1,4 +1,4 @@
-"""Bulk: how many operations may be recorded before they run without a value being read."""
+"""Bulk size: the number of recorded operations after which they run, even if no value is read."""
 
 from __future__ import annotations
 

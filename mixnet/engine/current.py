@@ -16,7 +16,7 @@ def make(kind: str) -> Engine:
     """A new engine: ``NaiveEngine``, ``ThreadedEngine`` or ``ThreadedEnginePerDevice``.
 
     Raises:
-        AttributeValueError: another kind.
+        AttributeValueError: there is no engine of this kind.
     """
     if kind == "NaiveEngine":
         return NaiveEngine()

@@ -29,7 +29,7 @@ def mark_reported(error: BaseException) -> None:
 
 
 def _interrupted(task: Task) -> MXNetError:
-    """What later readers get: the interrupt itself has ended what waited for the task."""
+    """The error for later readers; the interrupt itself was raised in the thread that waited for the task."""
     error = MXNetError(f"{task.name or 'work without a name'} was interrupted.")
     mark_reported(error)
     return error
@@ -73,7 +73,7 @@ class Engine(ABC):
             writes: variables that it changes.
             resource: kind of worker: ``compute``, ``copy``, ``io``, ``communication``; a device
                 may follow after a colon, ``compute:gpu(0)``.
-            priority: larger runs earlier among what is ready.
+            priority: among ready tasks, those with larger numbers run first.
             name: shown in timelines.
             forgiving: run even if an input has failed; ``work`` handles the errors.
             source: ``file:line`` of the user's code; determined automatically if not given.
@@ -83,7 +83,7 @@ class Engine(ABC):
             MXNetError: a variable was deleted, or the kind of resource does not exist.
         """
         task = self._task(work, reads, writes, resource, priority, name, source)
-        # Scopes of the thread that pushes, such as the current device, hold where the work runs.
+        # Scopes of the pushing thread, such as the current device, apply in the thread that runs the work.
         task.context = copy_context()
         task.forgiving, task.resumable = forgiving, resumable
         self._enter(task)
@@ -102,7 +102,7 @@ class Engine(ABC):
     ) -> None:
         """Schedule asynchronous work: it ends when it calls ``done``, on any thread.
 
-        Until then it holds its variables, and no worker.
+        Until then it holds its variables, but no worker.
 
         Args:
             start: called with ``done``; ``done(None)`` ends the work, ``done(error)`` with an error. After
@@ -110,19 +110,19 @@ class Engine(ABC):
             reads: variables that it only reads.
             writes: variables that it changes.
             resource: kind of worker, as for ``push``.
-            priority: larger runs earlier among what is ready.
+            priority: among ready tasks, those with larger numbers run first.
             name: shown in timelines.
             on_wait: called on a waiting thread with the seconds it has waited since the work started, at
                 first with 0, then about every second. It may call ``done`` with an error to give up.
-            quick: ``start`` takes microseconds and never waits: it runs on the thread that pushes it, or that
-                ends the last task before it, and no worker has to wake up.
+            quick: ``start`` takes microseconds and never waits: it runs in the thread that pushes it, or that
+                ends the last task before it, without waking a worker.
             source: ``file:line`` of the user's code; determined automatically if not given.
 
         Raises:
             MXNetError: as for ``push``; or the engine is waiting for all tasks.
         """
         task = self._task(lambda: None, reads, writes, resource, priority, name, source)
-        # Set afterwards, since ``done`` needs the task that it ends.
+        # Set after the task exists, because ``done`` needs the task that it ends.
         task.work = partial(start, partial(self._complete, task))
         task.context = copy_context()
         task.forgiving = task.resumable = True
@@ -202,11 +202,11 @@ class Engine(ABC):
 
     @abstractmethod
     def release(self, task: Task) -> None:
-        """Let workers run a claimed task if this thread was interrupted before starting it."""
+        """Let workers run a claimed task, because this thread was interrupted before starting it."""
 
     @abstractmethod
     def _enter(self, task: Task) -> None:
-        """Take a task over."""
+        """Accept a pushed task."""
 
     @abstractmethod
     def wait_for_var(self, var: Var) -> None:
@@ -250,7 +250,7 @@ class Engine(ABC):
         def forget() -> None:
             var.error = None
 
-        # A task that writes it, so that it runs after everything pushed before.
+        # A task that writes the variable runs after all tasks pushed before.
         self.push(forget, (), (var,), name=f"delete {var.name}")
         var.deleted = True
 
@@ -291,7 +291,7 @@ class Engine(ABC):
         """Run the work of a task, unless an input failed; the task stores its error."""
         if task.stamps is not None:
             task.stamps.append(now())
-        # Results that are computed from a failed input fail with the same error.
+        # Results computed from a failed input fail with the same error.
         error = None
         if not task.forgiving:
             error = next((var.error for var in task.inputs if var.error is not None), None)
@@ -301,10 +301,10 @@ class Engine(ABC):
                 self._call(task)
         except Exception as raised:
             error = self._note(task, raised)
-        except BaseException:  # KeyboardInterrupt: ends this thread's program too
+        except BaseException:  # KeyboardInterrupt also ends this thread's program
             task.state = State.RUNNING
             task.error = _interrupted(task) if error is None else error
-            # Called again at once: other tasks, and other processes, count on what it had begun.
+            # Called again at once: other tasks and processes rely on the work that was begun.
             if task.resumable and error is None:
                 task.error = None
                 try:
@@ -337,22 +337,22 @@ class Engine(ABC):
         """Store an exception of a task to raise it later."""
         at = f", pushed at {task.source}" if task.source else ""
         with self._telling:
-            # Otherwise several tasks failed for the same reason, or the program already knows.
+            # Otherwise, the same error of several tasks, or one already reported, would be raised twice.
             if error not in self._unreported and not is_reported(error):
-                # An error about several processes names their lines, and need not be about this task.
+                # An error about several processes names their lines, and may concern another task.
                 if not (isinstance(error, MXNetError) and error.names_lines):
                     error.add_note(f"raised by {task.name or 'work without a name'}{at}")
                 self._unreported.append(error)
         return error
 
     def _finish(self, task: Task) -> None:
-        """Complete a task: versions, errors and its row in the timeline.
+        """Complete a task: set versions, errors and its row in the timeline.
 
         If called again after an interrupt, it completes the rest.
         """
         for var in task.writes[task.ended :]:
             var.error = task.error
-            # One statement without a call: no interrupt comes between the two.
+            # One statement without a call, so that no interrupt can separate the two.
             var.version, task.ended = var.version + 1, task.ended + 1
         if task.state is not State.DONE:
             task.state = State.DONE
@@ -382,7 +382,7 @@ class Engine(ABC):
     def _report_unreported(self) -> None:
         """At the end of the process, print errors that were never raised."""
         unreported, self._unreported = self._unreported, []
-        # One failure reaches everything that is computed from it: the same text is one line.
+        # One failure reaches all results computed from it: equal texts are printed once.
         for text, times in Counter(f"{type(each).__name__}: {each}" for each in unreported).items():
             subject = "an operation" if times == 1 else f"{times} operations"
             print(

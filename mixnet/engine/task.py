@@ -17,7 +17,7 @@ class State(Enum):
 
     WAITING = "waiting"  # for variables that others use
     READY = "ready"  # in the queue of a pool of workers
-    CLAIMED = "claimed"  # the thread that pushed it is going to run it
+    CLAIMED = "claimed"  # the thread that pushed it will run it
     RUNNING = "running"  # a thread runs it
     DONE = "done"
 
@@ -80,18 +80,19 @@ class Task:
         self.missing = self.pushed = self.ended = 0
         self.state = State.WAITING
         self.error: BaseException | None = None
-        self.forgiving = False  # runs though an input failed
-        self.resumable = False  # called again after an interrupt, the work finishes the rest
+        self.forgiving = False  # runs even if an input failed
+        self.resumable = False  # after an interrupt, the work is called again to finish
         self.source: str | None = None  # "file:line" of the user's code that pushed it
-        self.caller = ""  # the operator in Python whose code pushed it, while traced
-        self.context: Context | None = None  # where the work runs; None: this thread runs it
-        # Set if the work only starts something and ends later; called while a thread waits for the task.
+        self.caller = ""  # the Python operator whose code pushed it, if a timeline is recorded
+        # The context of the pushing thread's scopes; None: this thread runs the work.
+        self.context: Context | None = None
+        # Set for asynchronous work; called while a thread waits for the task.
         self.on_wait: Callable[[float], object] | None = None
-        self.quick = False  # that function never waits, so any thread may call it
+        self.quick = False  # the work never waits, so any thread may call it
         self.completed = False  # its end has been reported
-        self.waits_for: Var | None = None  # what the work itself is waiting for, while it runs
+        self.waits_for: Var | None = None  # the variable that the running work waits for
         self.stamps: list[int] | None = (
-            None  # nanoseconds: pushed, ready, started, ended; while traced
+            None  # nanoseconds: pushed, ready, started, ended; if a timeline is recorded
         )
 
     def __repr__(self) -> str:

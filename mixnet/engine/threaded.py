@@ -4,18 +4,18 @@ A task is WAITING while variables are missing, then READY, and RUNNING on a work
 thread that will run it itself, then DONE. Two facts are authoritative: ``Var.holders`` with
 ``Var.queue``, which say who has a variable and who waits for it in push order, and the counts
 ``pushed`` and ``ended`` of writes. ``Var.writing``, ``Task.missing``, the heaps of the pools and the
-set of pending tasks follow from them.
+set of pending tasks are derived from them.
 
 Ctrl-C may interrupt the main thread in the middle of the engine's own bookkeeping. Therefore
 
 * authoritative facts that belong together change in one statement without a call: CPython handles
   signals only at calls and backward jumps;
-* what changes the queues or ends a task catches ``BaseException`` and calls ``_mend``, which derives
-  the rest again and leaves the task to the workers. That takes time proportional to the pending
-  tasks, which is acceptable after an interrupt.
+* code that changes the queues or ends a task catches ``BaseException`` and calls ``_mend``, which
+  derives the rest again and leaves the task to the workers. That takes time proportional to the
+  pending tasks, which is acceptable after an interrupt.
 
 Work, ``on_wait`` and finalizers run without the lock. Only ``_wait`` sleeps, and only when no ready
-task is on the way to what it waits for.
+task is one that it waits for, directly or indirectly.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class Pool:
 
 class _OfThread(threading.local):
     def __init__(self) -> None:
-        self.tasks: list[Task] = []  # what the thread runs, the innermost last
+        self.tasks: list[Task] = []  # tasks that the thread runs, the innermost last
 
 
 class ThreadedEngine(Engine):
     """Runs tasks on threads as soon as their variables allow: readers in parallel, writers alone.
 
-    A thread that waits runs ready tasks itself as long as what it waits for depends on them. So a
-    requested value needs no thread switch, and a waiting worker cannot starve its own pool.
+    A waiting thread runs the ready tasks that it waits for, directly or indirectly. So a requested value
+    needs no thread switch, and a waiting worker cannot starve its own pool.
 
     Args:
         workers: number of threads per kind of resource, or per kind on one type of device
@@ -104,7 +104,7 @@ class ThreadedEngine(Engine):
                 if not task.missing and task.state is State.WAITING:
                     self._make_ready(task)
             self._start_quick()
-        except BaseException:  # Ctrl-C: a task in some of its queues only would block others
+        except BaseException:  # Ctrl-C: a task in only some of its queues would block others
             self._mend(task)
             raise
 
@@ -158,7 +158,7 @@ class ThreadedEngine(Engine):
         """Let a worker of the pool take a task; called with the lock."""
         if pool.idle:
             pool.arrived.notify()
-        # A worker that was notified counts as idle until it has taken a task: those tasks are counted, too.
+        # A notified worker counts as idle until it has taken a task, so such tasks are counted, too.
         if len(pool.heap) > pool.idle and len(pool.threads) < pool.limit and not self._exits:
             name = f"mixnet {pool.name} {len(pool.threads)}"
             thread = threading.Thread(target=self._serve, args=(pool,), name=name, daemon=True)
@@ -203,7 +203,7 @@ class ThreadedEngine(Engine):
         finally:
             if task.on_wait is not None:
                 self._leave(task)
-            elif task.state is not State.CLAIMED:  # an interrupt may come before it has begun
+            elif task.state is not State.CLAIMED:  # an interrupt may come before it starts
                 try:
                     self._end(task)
                 except BaseException:
@@ -271,7 +271,7 @@ class ThreadedEngine(Engine):
                 self._wait(lambda: not task.missing, lambda: self._before(task))
             if task.state is State.CLAIMED:
                 self._execute(task)
-            else:  # the work of another task has caught an interrupt: workers run this one
+            else:  # another task's work has caught an interrupt: workers run this task
                 self._wait(lambda: task.state is State.DONE, lambda: (task,))
         except BaseException:
             self.release(task)
@@ -289,13 +289,13 @@ class ThreadedEngine(Engine):
                 self._leave(task)
 
     def _mend(self, task: Task, ended: bool = False) -> None:
-        """Restore consistency after an interrupt of this thread, at any step of the above.
+        """Restore consistency after an interrupt of this thread at any point of the methods above.
 
-        A task that this thread was to run is left to the workers.
+        A task that this thread would have run is left to the workers.
 
         Args:
-            task: what was interrupted.
-            ended: its work has run.
+            task: the interrupted task.
+            ended: whether its work has run.
         """
         running = self._thread.tasks
         if task in running:
@@ -303,7 +303,7 @@ class ThreadedEngine(Engine):
         with self._lock:
             if ended:
                 self._take_out(task)
-            elif task.state not in (State.RUNNING, State.DONE):  # else a worker has taken it
+            elif task.state not in (State.RUNNING, State.DONE):  # otherwise a worker has taken it
                 self._queue_again(task)
             self._derive_the_rest(task)
             for each in self._pending:
@@ -314,7 +314,7 @@ class ThreadedEngine(Engine):
             self._changed.notify_all()
 
     def _take_out(self, task: Task) -> None:
-        """Finish a task whose work has run, except for what is derived from the holders of its variables."""
+        """Finish a task whose work has run, except for state that is derived from the variables' holders."""
         self._finish(task)
         self._pending.discard(task)
         for var in task.reads + task.writes:
@@ -349,7 +349,7 @@ class ThreadedEngine(Engine):
         if task.stamps is not None and len(task.stamps) == 1:
             task.stamps.append(now())
         heap = self._pool(task.resource).heap
-        # The entry of a task that a waiting thread has taken stays in the heap.
+        # A task that a waiting thread has taken keeps its entry in the heap.
         heap[:] = [entry for entry in heap if entry[2] is not task]
         heapq.heapify(heap)
         self._make_ready(task)
@@ -390,7 +390,7 @@ class ThreadedEngine(Engine):
             rest.difference_update([task for task in rest if task.state is State.DONE])
             return rest
 
-        # Twice, since tasks may push more, as operators in Python do. Not until none are left: another
+        # Twice, since tasks such as Python operators may push more. Not until none are left: another
         # thread may go on pushing forever.
         for _ in range(2):
             with self._lock:
@@ -452,9 +452,9 @@ class ThreadedEngine(Engine):
             self._waiters -= 1
 
     def _ready_below(self, roots: Iterable[Task], started: list[Task]) -> Task | None:
-        """A ready task that ``roots`` depend on, directly or indirectly; None if all of those are running.
+        """A ready task that ``roots`` depend on, directly or indirectly; None if all such tasks are running.
 
-        ``started`` then lists the asynchronous ones, which no thread is running.
+        In that case, ``started`` lists the asynchronous ones, which no thread is running.
 
         Raises:
             MXNetError: they wait for this thread.
@@ -508,7 +508,9 @@ class ThreadedEngine(Engine):
 
     def _exit(self) -> None:
         self.stop()
-        self._exits = True  # later pushes, from other exit handlers, run where they are waited for
+        self._exits = (
+            True  # tasks that other exit handlers push later run in the thread that waits for them
+        )
         self._report_unreported()
 
 
@@ -519,7 +521,7 @@ def _queues(task: Task, var: Var) -> bool:
     return any(each is task for each, _ in var.queue)
 
 
-# ---- processes end, and fork --------------------------------------------------------------------
+# ---- the end and the fork of processes ----------------------------------------------------------
 
 _engines: weakref.WeakSet[ThreadedEngine] = weakref.WeakSet()
 
@@ -532,15 +534,15 @@ def _stop_all() -> None:
 
 
 def wait_before_fork() -> None:
-    """Wait for all tasks pushed so far, except in a task that forks, which cannot wait for itself."""
+    """Wait for all tasks pushed so far, except in a task that forks, since it cannot wait for itself."""
     for engine in list(_engines):
         if not engine._thread.tasks:
             engine._wait_quietly()
 
 
 def _before_fork() -> None:
-    # A child has the memory of its parent but none of its threads: a half-finished update would stay
-    # half-finished.
+    # A child has the memory of its parent but none of its threads, so nothing would complete a
+    # half-finished update.
     wait_before_fork()
     for engine in list(_engines):
         engine._lock.acquire()
@@ -564,7 +566,7 @@ def _after_fork_in_child() -> None:
 
 
 def _give_up(tasks: Iterable[Task]) -> None:
-    """Drop tasks that other threads pushed between the wait and the fork: the parent runs them."""
+    """Drop tasks that other threads pushed between the wait and the fork; the parent runs them."""
     for task in tasks:
         task.state = State.DONE
         for var in (*task.reads, *task.writes):
@@ -579,9 +581,8 @@ def _give_up(tasks: Iterable[Task]) -> None:
             )
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=_after_fork_in_parent,
-        after_in_child=_after_fork_in_child,
-    )
+os.register_at_fork(
+    before=_before_fork,
+    after_in_parent=_after_fork_in_parent,
+    after_in_child=_after_fork_in_child,
+)

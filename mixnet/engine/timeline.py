@@ -16,7 +16,9 @@ now = time.perf_counter_ns
 
 class _OfThread(threading.local):
     caller = ""  # the Python operator whose code the thread is running
-    decision: list[Any] | None = None  # about the program of the task that it is ending
+    decision: list[Any] | None = (
+        None  # the decision about the program of the task that is just ending
+    )
 
 
 class Timeline:
@@ -26,12 +28,12 @@ class Timeline:
     ``started`` and ``ended`` (nanoseconds of one clock), ``reads`` and ``writes`` (pairs of a
     variable's name and the version that was read, or that the write made), ``read_numbers`` and
     ``write_numbers`` (the same variables' numbers, as names may be given twice), ``source``
-    (``file:line`` of the user's code), ``error``, ``caller``: the operator in Python whose code
-    pushed it, else empty, and ``how``: plain data on how its program ran (the fields of
+    (``file:line`` of the user's code), ``error``, ``caller``: the Python operator whose code pushed
+    it, or empty, and ``how``: plain data on how its program ran (the fields of
     :class:`mixnet.runtime.programs.decision.Decision`), or None.
 
-    ``watchers`` are called with every task that gets a row, where it ran, when its work has ended and
-    before any waiting thread continues, so their time is not in the row's.
+    ``watchers`` are called with every task that gets a row, in the thread that ran it, after its work and
+    before any waiting thread continues, so their time is not part of the row's.
 
     Args:
         capacity: maximum number of rows; the oldest are dropped first.
@@ -77,11 +79,11 @@ class Timeline:
                 self._rows.append(_row_of_python(caller, started))
 
     def note(self, decision: Sequence[Any]) -> None:
-        """Plain data about the program of the task that this thread is just ending, for its row."""
+        """Store plain data about the program of the task that is just ending, for its row."""
         self._here.decision = list(decision)
 
     def add(self, task: Task) -> None:
-        """The row of a task that has just ended."""
+        """Add the row of a task that has just ended."""
         decision, self._here.decision = self._here.decision, None
         assert task.stamps is not None
         # A row always has four times, so readers need no special cases.

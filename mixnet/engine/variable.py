@@ -1,4 +1,4 @@
-"""Var: an object that tasks read and write, by which the engine orders them."""
+"""Variables: objects that tasks read and write, by which the engine orders the tasks."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Var:
 
     ``version`` counts the writes that have finished, ``pushed`` those that were pushed.
     ``number`` is unique in the process; names need not be.
-    ``error`` is what the last write raised; it is raised again in every caller that waits for the variable.
+    ``error`` is the error of the last write; it is raised again in every caller that waits for the variable.
 
     The engine's order is stored here: ``holders`` are the tasks that may use the variable now (many
-    readers, or one writer), ``queue`` those that follow, in push order.
+    readers, or one writer), ``queue`` the next ones, in push order.
 
     Args:
         name: shown in timelines.

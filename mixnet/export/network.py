@@ -20,6 +20,7 @@ from mixnet.dtype import as_dtype
 from mixnet.export.open_constants import follow_inputs
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, made_in
+from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load as load_arrays
 from mixnet.passes.complete_shapes import complete_shapes
 from mixnet.passes.set_training import set_training
@@ -183,7 +184,7 @@ def _arrays(caller: str, params: object) -> dict[str, np.ndarray]:
     for name, array in params.items():
         array = array.data() if hasattr(array, "list_ctx") else array  # a parameter of Gluon
         arrays[name.removeprefix("arg:").removeprefix("aux:")] = np.asarray(
-            array.asnumpy() if hasattr(array, "asnumpy") else array
+            array.asnumpy() if isinstance(array, NDArray) else array
         )
     return arrays
 

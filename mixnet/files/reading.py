@@ -139,9 +139,8 @@ class FileBytes:
         self._file.close()
 
     def __del__(self) -> None:
-        file = getattr(self, "_file", None)
-        if file is not None:
-            file.close()
+        if "_file" in vars(self):  # the file could be opened
+            self._file.close()
 
     def read(self, offset: int, size: int) -> bytes:
         """``size`` bytes from ``offset`` on.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mixnet.gluon import data as data
     from mixnet.gluon import model_zoo as model_zoo
 
-# Two thirds of the time that loading all of this takes.
+# Loaded on first use: it is two thirds of the import time of this package.
 __getattr__, __dir__ = _submodules(
     __name__, {each: f".{each}" for each in ("contrib", "data", "model_zoo")}, globals()
 )

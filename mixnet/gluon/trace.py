@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from mixnet.autograd.scope import RecordingScope
@@ -44,19 +43,9 @@ class BlockTrace(Trace):
 
 
 def placed(parameter: Any, data: NDArray) -> NDArray:
-    """What stands for an array of a parameter now: the array, or a placeholder while a block is traced."""
+    """The array that represents a parameter: its own, or a placeholder while a block is traced."""
     array: NDArray = data if state.trace is None else state.trace.parameter(parameter, data)
     return array
-
-
-@contextmanager
-def untraced() -> Iterator[None]:
-    """Scope in which operations are recorded for execution, even within a trace."""
-    before, state.trace = state.trace, None
-    try:
-        yield
-    finally:
-        state.trace = before
 
 
 def flatten(arguments: object) -> tuple[list[Any], Any]:
@@ -112,9 +101,9 @@ def describe(structure: Any) -> str:
 class Program:
     """The program of a hybridized block: a graph, its parameters, and the structure of its outputs.
 
-    ``graph`` takes the arrays among the arguments, then ``parameters``, then what was ``captured``,
-    then a random key if needed. ``key`` is the trace key; ``is_cut`` is whether shapes depend on
-    values, so that it runs in parts, which have keys of their own.
+    ``graph`` takes the arrays among the arguments, then ``parameters``, then ``captured`` values, then a
+    random key if needed. ``key`` is the trace key. ``is_cut`` says whether shapes depend on values, so that
+    it runs in parts, which have keys of their own.
     """
 
     graph: Graph
@@ -127,7 +116,7 @@ class Program:
 
     def parameter_handles(self, context: Context) -> list[NDArray]:
         """The parameters' arrays on a context, in the order of the graph's inputs."""
-        return [each._on(context) for each in self.parameters]  # forward calls their data()
+        return [each._on(context) for each in self.parameters]  # only forward calls their data()
 
 
 class Traced(Program):
@@ -138,7 +127,7 @@ class Traced(Program):
         specs: specs of the arrays among its arguments.
         structure: the arguments without their arrays.
         training: whether operators train.
-        context: of random numbers.
+        context: the context of random numbers.
     """
 
     def __init__(

@@ -28,7 +28,7 @@ from mixnet.process.overridden import Methods
 from mixnet.runtime.record.record import flush
 from mixnet.runtime.value.state import noted_writes
 
-_LARGE = 1 << 24  # elements of a parameter that a store on the host should not update
+_LARGE = 1 << 24  # elements from which a parameter should not be updated on the host
 
 
 class _StoreParams(TypedDict):
@@ -130,7 +130,7 @@ class Trainer:
         self._params_to_init = list(self._params)
 
     def _updates_in_store(self, parameter: Parameter) -> bool:
-        """Whether the store holds a value of its own of a parameter."""
+        """Whether the store has its own copy of a parameter."""
         is_there = self._kv_initialized and parameter not in self._params_to_init
         return is_there and bool(self._update_on_kvstore)
 
@@ -181,7 +181,7 @@ class Trainer:
         if on_store:
             store.set_optimizer(self._optimizer)
         elif isinstance(store, KVStore) and store is not kvstore:
-            store.handle.keeps_sums = False  # nobody reads them there
+            store.handle.keeps_sums = False  # sums are never read from the store
         self._kv_initialized = True
 
     def _chosen_store(self, kvstore: object) -> KVStoreBase | None:
@@ -201,7 +201,7 @@ class Trainer:
         if self._contains_sparse_weight:
             return True
         if self._contains_sparse_grad or self._amp_loss_scaler is not None:
-            return False  # a step with an overflow is undone where the gradients are
+            return False  # a step with an overflow is undone on the devices of the gradients
         large = max((_size(each) for each in self._params), default=0) > _LARGE
         return config.get("MXNET_UPDATE_ON_KVSTORE") and not (kvstore == "local" and large)
 
@@ -227,7 +227,7 @@ class Trainer:
             method: its name.
             keys: the parameters' indices.
             arrays: for each array argument one entry per key.
-            in_order: the first parameters are the most urgent.
+            in_order: whether the first parameters are the most urgent.
         """
         call = getattr(self._kvstore, method)
         if takes_all_at_once(self._kvstore):
@@ -306,7 +306,7 @@ class Trainer:
             self._allreduce_grads()
             self._update(ignore_stale_grad)
 
-        if self._update_on_kvstore:  # which holds the values and updates them all or none
+        if self._update_on_kvstore:  # the store updates all values or none
             if not ignore_stale_grad:
                 for each, arrays in [(each, _arrays(each)) for _, each in self._learned()]:
                     self._check_fresh(each, arrays)
@@ -318,7 +318,7 @@ class Trainer:
         flush("Trainer.step")
 
     def _is_dense_on_store(self) -> bool:
-        """Whether a step is a dense sum and an update, both in the store, by the package's own methods."""
+        """Whether a step consists of a dense sum and an update in the store, by methods of this package."""
         return bool(
             self._update_on_kvstore
             and takes_all_at_once(self._kvstore)
@@ -431,14 +431,14 @@ class Trainer:
 
     def _update_devices(self, ignore_stale_grad: bool) -> None:
         if self._kvstore is not None and self._update_on_kvstore:
-            return  # it has updated them
+            return  # the store has updated them
         learned = [(i, each, _arrays(each)) for i, each in self._learned()]
         unrecorded(partial(self._update_arrays, learned, ignore_stale_grad))
 
     def _update_arrays(
         self, learned: list[tuple[int, Parameter, list[NDArray]]], ignore_stale_grad: bool
     ) -> None:
-        """Update parameters, given with their numbers and arrays; their gradients are used then."""
+        """Update parameters, given with their numbers and arrays; marks their gradients as used."""
         updates: list[list[tuple[int, Any, Any]]] = [[] for _ in self._updaters]
         noted = noted_writes()
         for i, each, arrays in learned:
@@ -514,7 +514,7 @@ class Trainer:
         self._optimizer.param_dict = dict(enumerate(self._params))
 
     def _set_states(self, content: bytes) -> None:
-        """Let all updaters take over states, and one optimizer of these."""
+        """Set the states of all updaters, which then share one optimizer."""
         if not all(map(_SET_STATES.are_those_of, self._updaters)):
             for updater in self._updaters:
                 updater.set_states(content)

@@ -139,7 +139,7 @@ def shape_is_known(shape: Sequence[int] | None) -> bool:
     if shape is None:
         return False
     unknown = -1 if is_np_shape() else 0
-    if len(shape) == 0:  # a number in NumPy's rules, in MXNet's a shape of which nothing is known
+    if len(shape) == 0:  # a scalar with NumPy's shapes, an unknown shape with MXNet's
         return is_np_shape()
     for extent in shape:
         if extent == unknown:
@@ -228,7 +228,7 @@ class DownloadError(MXNetError, ConnectionError):
 
 
 def _target(url: str, path: str | None) -> str:
-    """Where a file is stored: at the path, in a folder under the last part of the URL."""
+    """The path of a download: ``path`` or, in a folder, the last part of the URL."""
     if path is None:
         path = url.split("/")[-1]
         if not path:
@@ -328,7 +328,7 @@ def _fetch_by_requests(url: str, part: str, verify_ssl: bool, have: int) -> None
 
     headers = {"Range": f"bytes={have}-"} if have else {}
     answer = requests.get(url, stream=True, verify=verify_ssl, headers=headers, timeout=60)
-    if answer.status_code == 416 and have:  # nothing left to send, or a part of another file
+    if answer.status_code == 416 and have:  # complete already, or a part of another file
         os.unlink(part)
         return _fetch_by_requests(url, part, verify_ssl, 0)
     if answer.status_code not in (200, 206):
@@ -347,7 +347,7 @@ def _fetch_by_requests(url: str, part: str, verify_ssl: bool, have: int) -> None
 
 
 def _fetch_by_urllib(url: str, part: str, verify_ssl: bool, have: int) -> None:
-    import ssl  # with urllib a tenth of what loading gluon would take
+    import ssl  # with urllib, a tenth of the import time of gluon
     import urllib.error
     import urllib.request
 
@@ -356,7 +356,7 @@ def _fetch_by_urllib(url: str, part: str, verify_ssl: bool, have: int) -> None:
     try:
         answer = urllib.request.urlopen(request, timeout=60, context=context)
     except urllib.error.HTTPError as error:
-        if error.code == 416 and have:  # nothing is left to send, or the part is of another file
+        if error.code == 416 and have:  # complete already, or a part of another file
             os.unlink(part)
             return _fetch_by_urllib(url, part, verify_ssl, 0)
         raise
@@ -379,7 +379,7 @@ def _indent(s_: str, numSpaces: int) -> str:
 
 
 def _brief_print_list(lst: Sequence[Any], limit: int = 7) -> str:
-    """The items in quotes, those in the middle left out where there are more than ``limit``."""
+    """The items in quotes, without those in the middle if there are more than ``limit``."""
     named = [f"'{each}'" for each in lst]
     if len(named) > limit:
         first = limit // 2
@@ -388,7 +388,7 @@ def _brief_print_list(lst: Sequence[Any], limit: int = 7) -> str:
 
 
 def _get_repo_url() -> str:
-    """Where Gluon's data sets and weights are downloaded from: the setting MXNET_GLUON_REPO."""
+    """The server of Gluon's data sets and weights, from the setting MXNET_GLUON_REPO."""
     url: str = config.get("MXNET_GLUON_REPO")
     return url if url.endswith("/") else url + "/"
 

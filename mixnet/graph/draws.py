@@ -1,8 +1,9 @@
 """The call order of random operators, for graphs whose structure does not imply it.
 
-``b + dropout(a)`` and ``dropout(a) + b`` are walked in different orders though both may draw for ``b``
-first. Arrays draw when an operator is called, so symbols note that order: with threefry, a graph then
-draws the same numbers. MXNet's generators are drawn from in the order of the walk, as in MXNet.
+``b + dropout(a)`` and ``dropout(a) + b`` are traversed in different orders, though in both, ``b`` may have
+been called first. Arrays draw when an operator is called, so symbols store the order of calls: with
+threefry, a graph then draws the same numbers as arrays. MXNet's generators are used in the order of the
+traversal, as in MXNet.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _watch = _Watch()
 
 @contextmanager
 def calls_watched() -> Iterator[list[Node]]:
-    """Scope whose list gets every random operator that this thread composes in it, in order."""
+    """Scope with a list of all random operators that this thread composes inside, in order."""
     before, _watch.drawing = _watch.drawing, []
     try:
         yield _watch.drawing
@@ -36,7 +37,7 @@ def calls_watched() -> Iterator[list[Node]]:
 
 
 def note_call(node: Node) -> None:
-    """Number a node that was just composed, if its operator draws."""
+    """Number a new node, if its operator draws."""
     if node.op.takes_key:
         node.order = next(_calls)
         if _watch.drawing is not None:
@@ -50,7 +51,7 @@ def note_copies(nodes: Sequence[Node]) -> None:
 
 
 def drawing(nodes: Sequence[Node]) -> list[Node]:
-    """Those of ``nodes`` whose operators draw, in the order in which they were called.
+    """The nodes whose operators draw, in the order in which they were called.
 
     Nodes without a number, from symbol files, come first, in the order of ``nodes``.
     """
@@ -59,7 +60,7 @@ def drawing(nodes: Sequence[Node]) -> list[Node]:
 
 
 def in_order_of_calls(nodes: Sequence[Node]) -> list[Node]:
-    """All ``nodes``, inputs before users, and those that draw in the order in which they were called."""
+    """All ``nodes``, inputs before users; the random ones in the order in which they were called."""
     first = drawing(nodes)
     return topological([*first, *nodes]) if len(first) > 1 else list(nodes)
 
@@ -67,13 +68,12 @@ def in_order_of_calls(nodes: Sequence[Node]) -> list[Node]:
 def numbers_of_draws(
     nodes: Sequence[Node], called: Sequence[Node], statics_of: Callable[[Node], Any]
 ) -> tuple[dict[Node, int], int]:
-    """Which number of a stream each random node draws first, and how many all take.
+    """The index of each random node's first draw, and the total number of draws.
 
     Args:
-        nodes: of a graph.
-        called: random nodes that were composed with it, also those that no output needs: they take
-            their numbers.
-        statics_of: attributes of a node, with its mode.
+        nodes: the nodes of a graph.
+        called: random nodes that were composed with it; those that no output needs take draws, too.
+        statics_of: returns the attributes of a node, with its mode.
     """
     reached = {node.order or 0 for node in drawing(nodes)}
     unused = [node for node in called if node.order not in reached]

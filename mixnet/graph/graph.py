@@ -16,9 +16,9 @@ class Graph:
 
     Args:
         heads: the outputs.
-        inputs: variables in the order in which a call gives their values; by default as found.
-        num_outputs: how many of the heads are outputs; the rest are new values of states.
-        states: for every head after those, the number of the input that it replaces.
+        inputs: variables in the order in which a call passes their values; by default in graph order.
+        num_outputs: the number of heads that are outputs; the rest are new values of states.
+        states: for each new value of a state, the index of the input that it replaces.
     """
 
     heads: tuple[Entry, ...]
@@ -59,7 +59,7 @@ class Graph:
 
     @cached_property
     def names(self) -> dict[Node, str]:
-        """A name for every node that no other has: its own, numbered where that is taken."""
+        """A unique name for every node: its own, with a number if another node has the same."""
         uses: dict[str, int] = {}
         names: dict[Node, str] = {}
         for node in self.nodes:
@@ -73,7 +73,7 @@ class Graph:
         return names
 
     def with_heads(self, heads: Iterable[Entry]) -> Graph:
-        """The same inputs and states under other heads."""
+        """A graph with the same inputs and states, but other heads."""
         return Graph(tuple(heads), self.inputs, self.num_outputs, self.states)
 
     def rebuild(
@@ -85,10 +85,10 @@ class Graph:
 
         Args:
             change: returns a node with the same outputs, or the entries that replace them.
-            variables: replacements of variables that do not stay.
+            variables: the variables to replace, with their replacements.
         """
         results: dict[Node, Node | tuple[Entry, ...]] = dict(variables or {})
-        # If nodes have lines: all nodes whose line is final.
+        # Nodes whose source line is final, if nodes have lines.
         lines: set[Node] = set()
         if any(node.line is not None for node in self.nodes):
             replacements = [[Entry(v)] if isinstance(v, Node) else v for v in results.values()]

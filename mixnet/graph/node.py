@@ -1,4 +1,4 @@
-"""Node: the node type of all graphs, of lazy arrays, symbols, tapes and traces."""
+"""Nodes: one class for the graphs of lazy arrays, symbols, tapes and traces."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ class Entry(NamedTuple):
 
 
 class ScalarSlot(int):
-    """A scalar that is an input of the program: its place in the vector of scalars."""
+    """A scalar that is an input of the program: its index in the vector of scalars."""
 
 
 class Node:
     """A variable (``op`` None) or an operator applied to entries.
 
-    What a node computes never changes while a graph contains it: passes create new nodes. The creator
-    of a node may change the rest: a symbol its attributes, which are text; a copy of a graph the names;
-    a tape the values that it stores until backward. A finished tape turns its nodes into variables, so
-    that they hold no arrays.
+    The operation of a node never changes while a graph contains it: passes create new nodes. The creator of
+    a node may change other attributes: a symbol its attributes, which are text; a copy of a graph its name;
+    a tape the values that it stores until backward. A finished tape turns its nodes into variables, so that
+    they hold no arrays.
 
     Args:
         op: the operator, None for a variable.
         statics: its bound static attributes, see ``Op.bind``.
-        scalars: its numbers: values, or places in the program's vector of scalars.
+        scalars: its numbers: values, or indices into the program's vector of scalars.
         inputs: entries of other nodes.
         name: unique in a symbol; shown everywhere.
-        attrs: attributes as text, as a symbol file has them; user attributes too.
+        attrs: attributes as text, as in a symbol file, including the user's.
         values: on a tape, the values of the outputs until backward has used them.
 
     Attributes that not every graph needs:
 
-    * ``source`` is the user's line that created the node: of symbols, and of others if lines were
-      requested; ``line`` holds it, or the place in the code to look it up from.
+    * ``source`` is the user's line that created the node, for symbols, and for other nodes if lines were
+      requested; ``line`` holds it, or the code position from which it is determined.
     * ``call`` is the recorded call, on a tape.
     * ``moves`` lists states that wait for backward, also on a tape; see :mod:`mixnet.runtime.record.moving`.
     * ``order`` is the order of drawing for random operators of symbols and of loop bodies; see
@@ -70,7 +70,7 @@ class Node:
         "values",
     )
 
-    op: Operator  # None for a variable, which see ``is_variable``
+    op: Operator  # None for a variable, see ``is_variable``
     line: Source | Place | None
     call: Any
     moves: tuple[Any, ...]
@@ -117,7 +117,7 @@ class Node:
         return node.made_from(self)
 
     def with_inputs(self, inputs: tuple[Entry, ...]) -> Node:
-        """This node if these are its inputs, else the same operation on them."""
+        """This node, if these are its inputs; otherwise the same operation on them."""
         return self if inputs == self.inputs else self.replaced(inputs)
 
     def made_from(self, other: Node) -> Node:
@@ -135,8 +135,8 @@ class Node:
 def keep_line(node: Node) -> None:
     """Store the user's line in a new node, if lines are recorded or this is a notebook.
 
-    In a notebook, views show the lines of symbols that were composed earlier. Finding a line costs a few
-    microseconds, which is why scripts have to ask for it.
+    In a notebook, views show the lines of symbols that were composed earlier. Determining a line takes a few
+    microseconds, so scripts have to request it.
     """
     if are_lines_kept() or notebook_shell() is not None:
         source = user_source()
@@ -145,13 +145,14 @@ def keep_line(node: Node) -> None:
 
 
 def keep_place(node: Node, above: int) -> None:
-    """Store the user's place in a new node of a symbol, always: it costs half a microsecond, since it is
-    resolved to a line only when that is read.
+    """Store the code position of the user's call in a new node of a symbol.
+
+    That takes half a microsecond; the line is determined only when it is read.
 
     Args:
-        node: just being made.
-        above: how many frames of this library there are at least between the caller of this and
-            the user's code.
+        node: the new node.
+        above: the least number of this library's frames between the caller of this function and the user's
+            code.
     """
     if are_lines_kept() or notebook_shell() is not None:
         keep_line(node)
@@ -162,16 +163,14 @@ def keep_place(node: Node, above: int) -> None:
 
 
 def made_in(node: Node) -> str:
-    """A sentence for errors about a node, with a space before it: the user's line that made it;
-    empty if not known.
-    """
+    """A sentence for errors, after a space: the user's line that created a node; empty if unknown."""
     return "" if node.source is None else f" It was made in {node.source}."
 
 
 def topological(heads: Iterable[Node]) -> list[Node]:
     """Nodes below ``heads``, inputs before their users; the order of a depth-first walk.
 
-    The walk keeps its own stack: a lazy chain is easily 10,000 nodes deep.
+    The traversal has its own stack, because a lazy chain is easily 10,000 nodes deep.
     """
     order: list[Node] = []
     visited: set[Node] = set()

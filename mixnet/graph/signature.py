@@ -13,7 +13,7 @@ _ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
 def value_numbers(graph: Graph) -> dict[Node, int]:
-    """Equal numbers for operations that compute the same: operator, attributes and inputs."""
+    """A number for each node; equal for operations with equal operators, attributes and inputs."""
     numbers: dict[Node, int] = {}
     known: dict[tuple[Any, ...], int] = {}
     for node in graph.nodes:
@@ -30,7 +30,7 @@ def value_numbers(graph: Graph) -> dict[Node, int]:
 def structure_hash(graph: Graph) -> str:
     """Twelve hexadecimal digits of the operators, their attributes and how they are connected.
 
-    Names and the values of scalars take no part, so graphs that compile to one program agree.
+    Names and values of scalars are ignored, so graphs that share a program have the same hash.
     """
     number = {node: i for i, node in enumerate(graph.inputs)}
     digest = hashlib.sha256(f"{len(number)} inputs\n".encode())

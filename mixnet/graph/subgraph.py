@@ -18,14 +18,13 @@ from mixnet.util import is_np_shape
 
 
 class SubGraph:
-    """What ``_foreach``, ``_while_loop`` and ``_cond`` run; compared by identity.
+    """The graph that ``_foreach``, ``_while_loop`` or ``_cond`` runs; compared by identity.
 
     Args:
-        graph: its inputs are the body's, in order. Random operators have no stream among their
-            inputs and operators any training mode: both come with every run.
-        called: the random operators that were called for it, also those that no output needs: they
-            take their numbers.
-        has_scalars: whether it was written for arrays without axes, as programs of ``mx.np`` are; otherwise
+        graph: its inputs are the body's, in order. Its random operators have no stream as input, and its
+            operators no training mode: both are passed to every run.
+        called: the random operators that were called for it; those that no output needs take draws, too.
+        has_scalars: whether it was written for arrays without axes, like programs of ``mx.np``; otherwise
             an element of an array with one axis is an array of one element.
     """
 
@@ -40,10 +39,10 @@ class SubGraph:
         return [node for node in self.graph.nodes if not node.is_variable]
 
     def draws(self, training: bool) -> int:
-        """How many numbers of the stream a run takes.
+        """The number of draws of a run.
 
         Args:
-            training: mode of operators that behave otherwise in training.
+            training: the mode of operators that behave differently in training.
         """
         return self._draws(training)[1]
 
@@ -56,10 +55,10 @@ class SubGraph:
         return numbers
 
     def demands(self, arrays: Sequence[Any], training: bool) -> Demands:
-        """What the host draws for a run, in the order of the nodes, as MXNet.
+        """The numbers that the host draws for a run, in the order of the nodes, as in MXNet.
 
         Args:
-            arrays: one for each input, of which shape and dtype are read.
+            arrays: one for each input; only their shapes and dtypes are read.
             training: mode of operators that behave otherwise in training.
         """
         demands: list[tuple[int, Any]] = []
@@ -84,7 +83,7 @@ class SubGraph:
 
         Args:
             arrays: one for each input.
-            stream: where random operators draw from, each by its number.
+            stream: the stream from which random operators draw, each with its own index.
             training: mode of operators that behave otherwise in training.
             watch: called with each operator that draws, its number and its inputs.
         """

@@ -1,4 +1,4 @@
-"""MXNet's symbol files: read and write a graph as JSON."""
+"""MXNet's symbol files: reads and writes graphs as JSON."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from mixnet.ops.registry import find
 from mixnet.util import is_np_shape
 
 _DRAWS = "mixnet_draws"  # nodes in the order in which they draw
-VERSION = 10901  # what the real library of the file format calls itself
+VERSION = 10901  # MXNet 1.9.1, whose file format this is
 _INPUTS_STATED = 900  # older files may leave out inputs that are variables
 _WHOLE_BY_DEFAULT = 904  # up to this version, axis=-1 of argmax meant all axes
 
-# Operators of MXNet with outputs that nobody sees, masks or workspaces; files count them.
+# Operators of MXNet with hidden outputs, masks or workspaces, which files count.
 # fmt: off
 _MOST_OUTPUTS = {
     "BilinearSampler": 2, "CTCLoss": 2, "Dropout": 2, "GridGenerator": 2, "L2Normalization": 2,
@@ -50,7 +50,7 @@ def to_json(graph: Graph) -> str:
     return _text(whole)
 
 
-_LONGEST_LINE = 10  # items of a list that fit on one line
+_LONGEST_LINE = 10  # the most items of a list on one line
 
 
 def _text(value: object, depth: int = 0) -> str:
@@ -99,7 +99,7 @@ def _rows(graph: Graph) -> dict[str, Any]:
 
 
 def _outputs(node: Node) -> int:
-    """Outputs of a node as MXNet counts them."""
+    """The number of outputs of a node, as MXNet counts them."""
     if node.op is None:
         return 1
     here = node.op.num_outputs(node.statics, len(node.inputs))
@@ -125,7 +125,7 @@ def _subgraphs(node: Node) -> tuple[SubGraph, ...]:
 
 
 def versions(node: Node) -> list[int]:
-    """Third numbers of a node's inputs in the file: 1 for an input that the operator writes, else 0."""
+    """The version of each input in the file: 1 for an input that the operator writes, otherwise 0."""
     if node.op is None or not node.op.states:
         return [0] * len(node.inputs)
     written = node.op.written(node.statics, len(node.inputs))
@@ -133,15 +133,15 @@ def versions(node: Node) -> list[int]:
 
 
 def parse(text: str, name: str, kind: str) -> Any:
-    """What JSON text holds.
+    """Parse JSON text.
 
     Args:
         text: the text.
-        name: of the file, for messages.
-        kind: what it should be, for messages.
+        name: the name of the file, for messages.
+        kind: the expected kind of file, for messages.
 
     Raises:
-        FileFormatError: it is no JSON, or nested too deep.
+        FileFormatError: it is not JSON, or nested too deeply.
     """
     try:
         return json.loads(text)
@@ -158,7 +158,7 @@ def from_json(text: str, name: str = "the text") -> Graph:
     """The graph of a symbol file, of this version or an older one.
 
     Raises:
-        FileFormatError: it is truncated, corrupted, or no symbol file; names the node.
+        FileFormatError: it is truncated, corrupted, or not a symbol file; names the node.
         MXNetError: an operator or one of its attributes is unknown; names the node.
     """
     data = parse(text, name, "a symbol file")
@@ -187,7 +187,7 @@ class _Reader:
         self.has_scalars = is_np_shape()
 
     def wrong(self, problem: str) -> FileFormatError:
-        """The error for something that cannot be."""
+        """The error for invalid content."""
         return FileFormatError(
             f"{self.name} is corrupted: {self.place}: {problem}. Save the symbol again with Symbol.save."
         )
@@ -195,7 +195,7 @@ class _Reader:
     def field(
         self, row: object, key: str, kind: type, kind_name: str, default: object = None
     ) -> Any:
-        """A part of a JSON object, of the right kind."""
+        """An item of a JSON object, checked to be of a kind."""
         if not isinstance(row, dict):
             raise self.wrong(f"{row!r:.60} is not a JSON object")
         value = row.get(key, default)
@@ -236,7 +236,7 @@ class _Reader:
         return 0
 
     def draws(self, data: object) -> list[Any]:
-        """Numbers of nodes in the order in which they draw; empty where that is the order of the nodes."""
+        """The numbers of nodes in the order in which they draw; empty if that is the order of the nodes."""
         attrs = self.field(data, "attrs", dict, "a JSON object", {})
         stated = self.field(attrs, _DRAWS, list, "a list", [None, []])
         if len(stated) != 2 or not isinstance(stated[1], list):
@@ -249,7 +249,7 @@ class _Reader:
         self.place = f"{before}, "
         graph, nodes = self._graph_and_nodes(data)
         self.place = f"{before}, 'arg_nodes'"
-        # The places that the loop speaks of are those of the file.
+        # Loop attributes refer to the positions of inputs in the file.
         places = self.field(data, "arg_nodes", list, "a list")
         inputs = tuple(nodes[self.number(each, len(nodes))] for each in places)
         if any(not node.is_variable for node in inputs) or len(set(inputs)) < len(inputs):
@@ -260,13 +260,13 @@ class _Reader:
         return SubGraph(Graph(graph.heads, inputs), has_scalars=self.has_scalars)
 
     def number(self, value: object, end: int) -> int:
-        """A whole number from 0 to ``end`` - 1."""
+        """An integer from 0 to ``end`` - 1."""
         if type(value) is not int or not 0 <= value < end:
             raise self.wrong(f"{value!r:.60} is not a number from 0 to {end - 1}")
         return value
 
     def entry(self, value: object, nodes: list[Node]) -> Entry:
-        """One output of a node that is known already."""
+        """One output of a node that was read before."""
         if not isinstance(value, list) or not 2 <= len(value) <= 3:
             raise self.wrong(f"an entry is [node, output, version], not {value!r:.60}")
         node = nodes[self.number(value[0], len(nodes))]
@@ -282,7 +282,7 @@ class _Reader:
         op, name = (self.field(row, key, str, "text") for key in ("op", "name"))
         self.place += f" ({op} {name!r})" if len(name) < 200 else f" ({op})"
         attrs: dict[str, str] = {}
-        # Older files keep the operator's attributes in "param" and the user's in "attr".
+        # Older files have the operator's attributes in "param" and the user's in "attr".
         for key in ("param", "attr", "attrs"):
             attrs.update(self.field(row, key, dict, "a JSON object", {}))
         for key, value in attrs.items():
@@ -311,14 +311,14 @@ class _Reader:
         except MXNetError:
             raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            # Values that no attribute of the operator rules out, but that do not go together.
+            # Each value is valid for its attribute, but the combination is not.
             raise self.wrong(f"{op} cannot have these attributes ({error})") from None
 
 
 def _move_to_inputs(node: Node) -> None:
     """Give ``weight_lr_mult`` of an operation to the variable of its weight, as ``__lr_mult__``.
 
-    Files from before version 1.0 keep the attributes of parameters with the operation.
+    Files from before version 1.0 store the attributes of parameters with the operation.
     """
     attrs = node.attrs
     names = node.op.argument_names(node.statics)
@@ -329,12 +329,12 @@ def _move_to_inputs(node: Node) -> None:
 
 
 def check_attributes(node: Node) -> None:
-    """Raise if an operation has attributes that are neither its operator's nor the user's.
+    """Raise an error if an operation has attributes that are neither its operator's nor the user's.
 
     The user's begin and end with ``__``.
 
     Raises:
-        MXNetError: it has others; with the nearest name.
+        MXNetError: it has other attributes; names the most similar valid one.
     """
     if node.op.name == "Custom":
         return
@@ -352,10 +352,10 @@ def check_attributes(node: Node) -> None:
 
 
 def check_inputs(node: Node) -> None:
-    """Raise unless an operation has as many inputs as its operator takes.
+    """Raise an error unless an operation has as many inputs as its operator takes.
 
     Raises:
-        FileFormatError: it has others.
+        FileFormatError: it has more or fewer.
     """
     op, count = node.op, len(node.inputs)
     if op.variadic:
@@ -386,15 +386,15 @@ def make_node(
     bodies: tuple[SubGraph, ...] = (),
     completed: bool = False,
 ) -> Node:
-    """A node from attributes as text; those the operator does not have are the user's.
+    """A node from attributes as text; attributes that the operator does not have are the user's.
 
-    States that an old file leaves out become variables; with ``completed``, so do all other inputs.
+    States that an old file omits become variables; with ``completed``, so do all other missing inputs.
     """
     operator = find(op)
     own = {k: v for k, v in attrs.items() if k in operator.attributes}
     if bodies:
         own["subgraphs"] = bodies
-    if op == "Custom":  # all that it does not name is for the user's operator
+    if op == "Custom":  # other attributes are parameters of the user's operator
         more = {k: v for k, v in attrs.items() if k not in own and not k.startswith("__")}
         own["parameters"] = tuple(sorted(more.items()))
     try:

@@ -124,7 +124,7 @@ class ResizeAug(Augmenter):
 
 
 class _SizedAugmenter(Augmenter):
-    """Gives images of one size, (width, height)."""
+    """Resize or crop images to one size, (width, height)."""
 
     def __init__(self, size: Size, interp: int = 2):
         super().__init__(size=size, interp=interp)

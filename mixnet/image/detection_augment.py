@@ -158,7 +158,7 @@ def _usable(name: str, area: Range, least: float, aspect: Range) -> bool:
 
 
 class _DetRandomArea(DetAugmenter):
-    """Base of augmenters that take another area of the image, and leave it as it is where they find none."""
+    """Base of augmenters that replace an image by an area, if they find a suitable one."""
 
     def __init__(self, least_area: float, **kwargs: Any):
         super().__init__(**kwargs)

@@ -418,5 +418,8 @@ def ImageDetRecordIter(*args: object, **kwargs: object) -> MXDataIter:
     names = _names(kwargs)
     settings = ImageDetRecordParameters("ImageDetRecordIter", args, kwargs)
     if settings.dtype not in (None, "float32"):
-        raise MXNetError(f"ImageDetRecordIter makes float32, not {settings.dtype}.")
+        raise MXNetError(
+            f"ImageDetRecordIter: dtype must be float32, not {settings.dtype}; leave it out, and cast "
+            f"batches with astype()."
+        )
     return MXDataIter(DetectionSource(settings), **names)

@@ -102,7 +102,7 @@ def resize(pixels: np.ndarray, width: int, height: int, interp: int) -> np.ndarr
     if pixels.ndim != 3 or 0 in pixels.shape:
         raise ShapeError(f"An image must be (height, width, channels), not {pixels.shape}.")
     if width < 1 or height < 1:
-        raise ShapeError(f"An image of {width} x {height} pixels cannot be created.")
+        raise ShapeError(f"An image must have at least 1 x 1 pixels, not {width} x {height}.")
     if pixels.dtype.name not in _RESIZABLE:
         raise DTypeError(
             f"Images of {pixels.dtype.name} cannot be resized; use one of {', '.join(_RESIZABLE)}."

@@ -308,7 +308,9 @@ class ImageIter(DataIter):
             data: a list of the image.
         """
         if len(data[0].shape) == 0:
-            raise MXNetError("Data shape is wrong: the image has no axes.")
+            raise MXNetError(
+                "Data shape is wrong: an image must be (height, width, channels); this one has no axes."
+            )
 
     def augmentation_transform(self, data: NDArray | np.ndarray) -> Any:
         """The image after all augmenters.

@@ -326,7 +326,7 @@ _SMALL = 3 * 64 * 64
 
 
 class NormalizeParameters(Parameters):
-    """How pixels become numbers: ``((pixel - mean) * contrast + illumination) * scale / std``.
+    """Converts pixels to numbers: ``((pixel - mean) * contrast + illumination) * scale / std``.
 
     Args:
         mirror: all images left to right.
@@ -440,7 +440,7 @@ class Normalizer:
             )
             table = self._values(contrast, light)
         if self.dtype == np.float32 and out.size <= _SMALL:
-            # Few pixels: what counts is the number of calls.
+            # For few pixels, the number of calls determines the time.
             looked_up = cv2.LUT(pixels, self._table_for(len(out), table))
             out[...] = (
                 (looked_up[:, ::-1] if mirrored else looked_up)

@@ -199,7 +199,10 @@ class RecordSource(BatchSource):
             return header.label
         label = self.labels.get(header.id)
         if label is None:
-            raise MXNetError(f"{self.settings.path_imglist} has no image {header.id}.")
+            raise MXNetError(
+                f"{self.settings.path_imglist} has no image {header.id}. Add its line, or leave "
+                f"path_imglist out to use the labels of the records."
+            )
         return label[0]
 
     def finish(self, room: Any, samples: Sequence[Any]) -> tuple[Any, Any]:
@@ -268,7 +271,7 @@ class ImageSource(RecordSource):
         if mean.shape != tuple(settings.data_shape):
             raise ShapeError(
                 f"{settings.mean_img} has a mean of shape {mean.shape}, but data_shape is "
-                f"{settings.data_shape}."
+                f"{settings.data_shape}; delete it to compute it again."
             )
         return mean
 

@@ -157,7 +157,7 @@ class Records:
         if self._shuffler is None:
             return
         offsets = self._known_offsets()
-        # An epoch that was read ahead of and then given up is begun a second time.
+        # An epoch that was prefetched and then abandoned starts again.
         while self._orders <= epoch:
             self._drawn = [*self._drawn[-3:], self._shuffler.permutation(len(offsets))]
             self._orders += 1

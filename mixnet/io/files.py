@@ -149,7 +149,9 @@ class _CSV(Rows):
     def __init__(self, settings: CSVParameters):
         dtype = np.dtype(settings.dtype or "float32")
         if dtype.name not in ("float32", "int32", "int64"):
-            raise MXNetError(f"{dtype.name} is not supported for CSVIter")
+            raise MXNetError(
+                f"CSVIter: dtype={dtype.name!r} is not supported; use float32, int32 or int64."
+            )
         labels = () if settings.label_shape in ((1,), ()) else tuple(settings.label_shape)
         super().__init__(
             "CSVIter",
@@ -280,7 +282,9 @@ def _line_starts(path: str) -> tuple[np.ndarray, int]:
 class _LibSVM(Rows):
     def __init__(self, settings: LibSVMParameters):
         if not settings.round_batch:
-            raise MXNetError("LibSVMIter: sparse batches are made with round_batch=True only.")
+            raise MXNetError(
+                "LibSVMIter: its batches are sparse, for which round_batch must be True; leave it out."
+            )
         if len(settings.data_shape) != 1:
             raise ShapeError(
                 f"LibSVMIter: data_shape must be (columns,), not {settings.data_shape}."
@@ -417,9 +421,12 @@ class _MNIST(Rows):
                 f"{len(labels)} labels."
             )
         if settings.dtype not in ("float32", "None"):
-            raise MXNetError(f"MNISTIter makes float32, not {settings.dtype}.")
+            raise MXNetError(
+                f"MNISTIter: dtype must be float32, not {settings.dtype}; leave it out, and "
+                f"cast batches with astype()."
+            )
         if not images.size:
-            raise FileFormatError(f"{settings.image}: there are no images in it.")
+            raise FileFormatError(f"{settings.image} contains no images.")
         shape = (images[0].size,) if settings.flat else (1, *images.shape[1:])
         super().__init__(
             "MNISTIter", settings.batch_size, False, (shape, np.float32), ((), np.float32)

@@ -113,7 +113,7 @@ class _Ticket:
         self.rolled = False  # samples of the next epoch fill it up
         self.room: Any = None
         self.variables: list[Var] = []
-        # Kept here, not by the variables: a batch that nobody wants any more fails nobody.
+        # Stored here, not in the variables: the error of a batch that is no longer needed is ignored.
         self.error: Exception | None = None
 
 
@@ -329,6 +329,5 @@ class MXDataIter(DataIter):
 
     def __del__(self) -> None:
         """Cancel prefetched batches."""
-        reader = getattr(self, "_reader", None)
-        if reader is not None:
-            reader.cancel()
+        if "_reader" in vars(self):  # the constructor has not failed
+            self._reader.cancel()

@@ -84,7 +84,7 @@ class NDArrayIter(DataIter):
         self.num_source = len(sources)
         self.layout = layout
         self.cursor = -batch_size
-        # Rows stay where they are; `_order` says in which order they come.
+        # Rows are not moved; `_order` is the order in which they are read.
         self._order: np.ndarray | None = None
         self._shuffled: dict[int, Any] = {}
         self._rest: np.ndarray | None = None  # rows that roll over
@@ -185,7 +185,9 @@ class NDArrayIter(DataIter):
     def _batchify(self, data_source: list[tuple[str, Any]]) -> list[NDArray]:
         begin, end = self.cursor, self.cursor + self.batch_size
         if begin >= self.num_data:
-            raise CheckError("DataIter needs reset.")
+            raise CheckError(
+                "DataIter needs reset: all batches have been returned. Call reset() first."
+            )
         if begin < 0 and (self._rest is None or end <= 0):
             raise CheckError("There is no batch before the first iter_next() or next().")
         if self.last_batch_handle != "pad":

@@ -13,6 +13,7 @@ from mixnet.base import (
     NotDefinedError,
 )
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.process.docstrings import inherit_arguments
 
 if TYPE_CHECKING:
     from mixnet.kvstore.local import Key
@@ -31,6 +32,10 @@ class KVStoreBase:
 
     OPTIMIZER = "optimizer"
     kv_registry: ClassVar[dict[str, type[KVStoreBase]]] = {}
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        inherit_arguments(cls)
 
     def broadcast(
         self,

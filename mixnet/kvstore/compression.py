@@ -70,7 +70,7 @@ class TwoBit:
 
 @dataclass(frozen=True)
 class OneBit:
-    """Every value is sent as +1 if above ``threshold``, else as -1; the error is stored in the residual.
+    """Every value is sent as +1 if it is above ``threshold``, otherwise as -1; the residual stores the error.
 
     Args:
         threshold: any number.

@@ -244,13 +244,13 @@ class AsyncStore(InJob, LocalStore):
         self.barrier()
 
     def barrier(self) -> None:
-        """Wait until all workers are here, and what they pushed before is in the values.
+        """Wait until all workers have called this, and the values include everything that they pushed before.
 
         Raises:
             WorkerLostError: a server is away for too long.
         """
         for var in self._vars.values():
-            current.engine.settle(var)  # an error of a push is for who pulls
+            current.engine.settle(var)  # errors of pushes are raised by pulls
         # A server that is killed forgets what its database lacks until the worker speaks to it again,
         # and a worker that waits for others does not.
         self._servers.now(self._finish_channels, "barrier")

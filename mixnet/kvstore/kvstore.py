@@ -308,9 +308,11 @@ class KVStore(KVStoreBase):
             raise CheckError("Cannot load states: set_optimizer was not called.")
         self.handle.settle()
         with states_of(fname) as content:
-            if getattr(type(self._updater), "set_states", None) is Updater.set_states:
+            if isinstance(self._updater, Updater) and (
+                type(self._updater).set_states is Updater.set_states
+            ):
                 self._updater.set_states(content, self.handle.stored)
-            else:  # somebody's own updater
+            else:  # an updater of the program
                 self._updater.set_states(content)
         self.handle.give_states()
 
@@ -399,7 +401,7 @@ def _make(name: str) -> KVStore:
     Raises:
         MXNetError: it needs several processes, and this process belongs to no job.
     """
-    # As MXNet has it, a name says what to do by what it contains.
+    # As in MXNet, parts of the name determine the kind of store.
     on_device = "device" in name or name == "nccl"  # XLA's collectives on GPUs are NCCL's
     handle: LocalStore
     if "dist" in name:

@@ -26,8 +26,8 @@ class KVStoreServer:
     def _controller(self) -> Any:
         """The function that receives commands from workers."""
         raise MXNetError(
-            "Commands reach the servers of a store of kind 'dist_async', which start with DMLC_ROLE=server "
-            "and 'import mixnet'."
+            "Only servers of a store of kind 'dist_async' receive commands: processes with DMLC_ROLE=server "
+            "that import mixnet."
         )
 
     def run(self) -> None:
@@ -37,6 +37,6 @@ class KVStoreServer:
             MXNetError: the store is local to one process.
         """
         raise MXNetError(
-            f"KVStoreServer: this process has no servers to run for a store of type {self.kvstore.type!r}. A "
-            f"process with DMLC_ROLE=server serves when it imports mixnet."
+            f"KVStoreServer: a store of type {self.kvstore.type!r} has no server to run in this process. "
+            f"Start a process with DMLC_ROLE=server that imports mixnet: it serves."
         )

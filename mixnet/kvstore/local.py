@@ -32,14 +32,14 @@ class LocalStore:
 
     rank = 0
     num_workers = 1
-    is_compressed = False  # whether what is pushed is sent compressed
+    is_compressed = False  # whether pushed values are sent compressed
 
     def __init__(self) -> None:
         self.stored: dict[Key, Any] = {}
         self.updater: Updater | None = None
         self.keeps_sums = True  # whether a pushpull without an updater changes the stored values
 
-    # ---- what is asked of a store -----------------------------------------------------------------
+    # ---- the interface of stores ------------------------------------------------------------------
 
     def init(self, key: Key, value: NDArray) -> None:
         """Store a copy of the first value of a key.
@@ -192,7 +192,7 @@ class LocalStore:
             raise MXNetError(f"key {key} doesn't exist. Did you init? Call init(key, value) first.")
         return self.stored[key]
 
-    # ---- what differs between stores --------------------------------------------------------------
+    # ---- overridden by other stores ---------------------------------------------------------------
 
     def current(self, keys: Sequence[Key], priority: int) -> dict[Key, NDArray]:
         """The values of keys after all earlier pushes."""

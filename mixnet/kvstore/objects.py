@@ -22,7 +22,7 @@ _PICKLE, _FAILURE = b"p", b"f"
 
 
 class ObjectError(MXNetError):
-    """An object cannot be sent, or what was received is not from a worker of the job."""
+    """An object cannot be sent, or a received one is not from a worker of the job."""
 
 
 class Objects:
@@ -79,7 +79,7 @@ class Objects:
         return [self._opened(each, rank) for rank, each in enumerate(received)]
 
     def _packed(self, content: Any) -> bytes:
-        """A signed pickle, or why there is none: the others wait for it in any case."""
+        """A signed pickle, or the reason why there is none, since the others wait for an answer."""
         try:
             packed = _PICKLE + dumps(content)
         except Exception as error:
@@ -101,8 +101,8 @@ class Objects:
         signature, packed = received[:size], received[size:]
         if not hmac.compare_digest(signature, self._signature(packed, rank)):
             raise ObjectError(
-                f"What arrived as the object of rank {rank} is not signed with the key of this job, so it "
-                f"is not unpickled. Somebody else can write to the network of the job: use a private one."
+                f"The object of rank {rank} is not signed with the key of this job, so it is "
+                f"not unpickled. Other programs can write to the network of the job: use a private one."
             )
         if packed.startswith(_FAILURE):
             raise ObjectError(f"The object of rank {rank} cannot be sent: {packed[1:].decode()}.")

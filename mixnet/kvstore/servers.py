@@ -90,7 +90,7 @@ class Servers:
                     f"After {seconds:g} s server {', '.join(map(str, missing))} of {self.count} "
                     f"had not joined. "
                     f"mixnet-launch -s {self.count} starts them; by hand, start a process for "
-                    "each that has DMLC_ROLE=server and imports mixnet. Look at what they printed."
+                    "each that has DMLC_ROLE=server and imports mixnet. Their output says why they failed."
                 )
             pause(0.02)
 

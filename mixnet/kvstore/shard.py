@@ -89,7 +89,7 @@ class Shard:
         )
         self._restore()
 
-    # ---- what workers ask for ---------------------------------------------------------------------
+    # ---- commands of workers ----------------------------------------------------------------------
 
     def progress(self, worker: int) -> Answer:
         """The progress of a worker's commands."""
@@ -181,7 +181,7 @@ class Shard:
                 stored = self._array(store, key)
                 gradient = _to_array(sent, values.decode)
                 values.updater(key, gradient, stored)
-                # An update is one program: what comes together would be others each time.
+                # One program for each update: batches of pushes would need different programs each time.
                 stored.wait_to_read()
             except Exception as raised:  # the other keys are updated
                 error = raised

@@ -12,6 +12,7 @@ import numpy as np
 from mixnet.base import AttributeValueError, NotDefinedError
 from mixnet.metric.totals import Totals, as_array
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.process.docstrings import inherit_arguments
 from mixnet.runtime.record.record import flush
 
 
@@ -78,6 +79,10 @@ class EvalMetric:
         label_names: which labels ``update_dict`` takes; all by default.
         kwargs: further entries of ``get_config()``.
     """
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        inherit_arguments(cls)
 
     def __init__(
         self,

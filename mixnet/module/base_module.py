@@ -33,6 +33,7 @@ from mixnet.module.descriptions import _parse_data_desc as _parse_data_desc
 from mixnet.module.order import require
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load as load_arrays
+from mixnet.process.docstrings import inherit_arguments
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -58,6 +59,10 @@ class BaseModule:
     Args:
         logger: for messages.
     """
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        inherit_arguments(cls)
 
     def __init__(self, logger: logging.Logger | ModuleType = logging):
         self.logger = logger

@@ -169,7 +169,7 @@ def _host_index(each: object) -> Any:
     if values.dtype.kind in "iu" or values.size == 0:
         return values.astype(np.int64)
     if values.dtype.kind == "f" and values.ndim > 0:  # a float by itself is no index
-        with np.errstate(invalid="ignore"):  # what is no number is out of range
+        with np.errstate(invalid="ignore"):  # NaN is out of range
             return values.astype(np.int64)
     kind = IndexKindError if values.ndim == 0 else IndexTypeError
     raise kind(

@@ -210,7 +210,7 @@ def check_face(op: Op, arrays: Sequence[NDArray], numpys: bool) -> None:
     too, because layers are written with those functions. A call never mixes both.
 
     Args:
-        op: what is called.
+        op: the operator.
         arrays: its inputs.
         numpys: whether it is called as a function of ``mx.np``.
 

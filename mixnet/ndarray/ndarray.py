@@ -193,7 +193,7 @@ class NDArray(Handle, Installed):
         view._link = link = Link()
         link.base, link.offset, link.shape, link.detached = base, offset, shape, detached
         link.origin, link.start = origin, start
-        # Read now: what is recorded belongs to the tape of this moment.
+        # Read now, so that the recorded operation belongs to the present tape.
         view._value = link.content((base if origin is None else origin)._read())
         link.read_version = version
         return view
@@ -298,7 +298,7 @@ class NDArray(Handle, Installed):
 
     @property
     def _spec(self) -> Spec:
-        # A view's shape never changes, so its last value tells it without reading.
+        # A view's shape never changes, so its last value has it.
         return self._value.spec
 
     # ---- facts --------------------------------------------------------------------------------
@@ -491,7 +491,7 @@ class NDArray(Handle, Installed):
         value = self._read()
         value.shared = True  # JAX may keep the buffer: never donate it
         array = array_of(value)
-        with jax.enable_x64(True):  # what was computed on the host is an array of NumPy
+        with jax.enable_x64(True):  # a value computed on the host is a NumPy array
             return array if isinstance(array, jax.Array) else jax.numpy.asarray(array)
 
     def __dlpack__(self, **kwargs: object) -> Any:

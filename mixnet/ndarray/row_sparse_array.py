@@ -98,7 +98,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         return cls._make(data, (indices,), dense.shape)
 
     def _write_rows(self, parts: Any, add: bool) -> None:
-        """Become the sum of pairs of row numbers and rows; with ``add`` on top of what is here."""
+        """Set the array to, or with ``add`` add to it, the sum of pairs of row numbers and rows."""
         pairs = [(NDArray._wrap(rows), NDArray._wrap(data)) for rows, data in parts]
         if add and self._data.shape[0]:
             pairs.insert(0, (self._aux[0], self._data))

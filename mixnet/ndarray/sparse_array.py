@@ -85,7 +85,7 @@ class BaseSparseNDArray(NDArray):
         return self._data._read()
 
     def _is_variable(self) -> bool:
-        """Whether autograd is to know what is read."""
+        """Whether autograd records reads of the array."""
         return state.recording and self._link is not None and self._link.mark is not None
 
     def _is_taped(self) -> bool:
@@ -260,7 +260,7 @@ class BaseSparseNDArray(NDArray):
         """Raise MXNetError unless the positions are in order and within the shape.
 
         Args:
-            full_check: look at the positions; else at how many there are alone.
+            full_check: check all positions; otherwise only their number.
         """
         self._check_places(full_check)
         problem = self._disorder() if full_check else ""

@@ -1,5 +1,7 @@
 """``mx.np``: NumPy's interface on lazy, differentiable arrays."""
 
+from types import FunctionType as _FunctionType
+
 import numpy as _onp
 
 from mixnet.numpy import _internal as _internal
@@ -123,6 +125,7 @@ from mixnet.numpy.shape import tril as tril
 from mixnet.numpy.shape import unravel_index as unravel_index
 from mixnet.numpy.shape import vsplit as vsplit
 from mixnet.numpy.shape import vstack as vstack
+from mixnet.process.docstrings import complete_arguments as _complete_arguments
 
 # Tables of functions that differ by their operator alone.
 globals().update(_FALLBACK)
@@ -147,3 +150,8 @@ NINF = -_onp.inf
 PZERO, NZERO = 0.0, -0.0
 
 ndarray._dispatch = _Dispatch(globals())
+
+# The methods of arrays take the arguments of the functions of the same names.
+for _name, _method in vars(ndarray).items():
+    if isinstance(_method, _FunctionType):
+        _complete_arguments(_method, getattr(globals().get(_name), "__doc__", None))

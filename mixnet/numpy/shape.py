@@ -343,7 +343,7 @@ def repeat(a: Array, repeats: int | Sequence[int], axis: int | None = None) -> A
     """
     if isinstance(repeats, (int, onp.integer)):
         return call("repeat", a, repeats=int(repeats), axis=axis)
-    counts = onp.asarray(repeats.asnumpy() if hasattr(repeats, "asnumpy") else repeats)
+    counts = onp.asarray(repeats.asnumpy() if isinstance(repeats, NDArray) else repeats)
     flat = a if axis is not None else ravel(a)
     where = onp.repeat(onp.arange(flat.shape[axis or 0]), counts)
     return call("take", flat, as_array(where, a), axis=axis or 0)

@@ -22,6 +22,7 @@ from mixnet.dtype import as_dtype, bfloat16
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.steps import Step, run_steps
 from mixnet.optimizer.refusal import explaining
+from mixnet.process.docstrings import inherit_arguments
 from mixnet.runtime.value.value import from_host
 from mixnet.util import is_np_array
 
@@ -40,7 +41,7 @@ Update = TypeVar("Update", bound=Callable[..., None])
 
 
 def only_steps(update: Update) -> Update:
-    """Decorator: a method that does no more than what ``_steps`` lists."""
+    """Decorator: marks a method that only runs the steps of ``_steps``."""
     update.does_only_steps = True  # type: ignore[attr-defined]
     return update
 
@@ -347,6 +348,7 @@ class Optimizer:
 
     def __init_subclass__(cls, **more: object) -> None:
         super().__init_subclass__(**more)
+        inherit_arguments(cls)
         for name in ("update", "_steps"):
             if name in cls.__dict__:
                 setattr(cls, name, explaining(cls.__dict__[name]))

@@ -85,7 +85,7 @@ class LBSGD(Optimizer):
         return None if self.momentum == 0.0 else self._zeros(weight, stype=weight.stype)
 
     def _warmed(self, updates: int) -> float:
-        """Factor of the learning rate after so many updates."""
+        """The factor of the learning rate after a number of updates."""
         length = self.warmup_epochs * self.updates_per_epoch
         if updates >= length:
             return float(self.batch_scale)
@@ -102,7 +102,7 @@ class LBSGD(Optimizer):
         """The sum of the gradients since the last step, and how many updates there were."""
         before = self.cumgrads.get(index)
         if before is None or before["num_cums"] <= 0:
-            # A copy: what is kept must not change with the next backward.
+            # A copy, which must not change with the next backward.
             state = {"cum_grad": grad.copy(), "num_cums": self.init_updates + 1}
         else:
             state = {"cum_grad": before["cum_grad"] + grad, "num_cums": before["num_cums"] + 1}

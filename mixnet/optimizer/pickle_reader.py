@@ -17,7 +17,7 @@ import numpy as np
 from mixnet.base import FileFormatError
 
 _ROOM = 32 << 20  # bytes that the values of even the smallest file may take
-_TIMES = 5  # and so many times the size of the file
+_TIMES = 5  # plus this multiple of the size of the file
 _MOST_BITS = 64  # of an integer: sets of longer ones can be made to take forever
 _MOST_KEYS = 16  # values in a tuple that is a key
 MOST_LEVELS = 50
@@ -46,7 +46,7 @@ class Budget:
         self.left = _ROOM + _TIMES * size
 
     def spend(self, amount: int) -> None:
-        """Count bytes that are about to be taken.
+        """Count bytes that are about to be allocated.
 
         Raises:
             FileFormatError: the file asks for too many.
@@ -78,7 +78,7 @@ class Machine:
         self.instructions = 0
         self._call, self._build = call, build
         self._stack: list[Any] = []
-        self._marked: list[list[Any]] = []  # what is below each mark
+        self._marked: list[list[Any]] = []  # the objects below each mark
         self._memo: dict[int, Any] = {}
 
     def run(self) -> Any:

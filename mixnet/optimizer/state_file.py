@@ -261,12 +261,12 @@ def _trees() -> dict[tuple[str, str], type]:
 
 
 class _Reading:
-    """One file being read: what has been begun, and what is left to do at its end."""
+    """A file that is being read, with unfinished objects and the work left for its end."""
 
     def __init__(self, content: bytes):
         self._classes = _trees()
         self._machine = Machine(content, self._call, self._give_state)
-        self._bare: dict[int, Any] = {}  # arrays whose state has not come yet
+        self._bare: dict[int, Any] = {}  # arrays whose state has not been read yet
         self._contents: dict[int, Any] = {}  # bytes of arrays
         self._objects: dict[int, Any] = {}  # optimizers and schedulers
         self._states: dict[int, dict[str, Any]] = {}  # and the attributes that they will have

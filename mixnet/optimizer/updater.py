@@ -44,7 +44,7 @@ class Updater:
         self.aggregate_updates = optimizer.aggregate_num > 0
 
     def __call__(self, index: Index, grad: Any, weight: Any) -> None:
-        """Update a parameter, or several: what is recorded runs as one program.
+        """Update a parameter, or several, as one program.
 
         Args:
             index: number or name of the parameter, or a list of these.

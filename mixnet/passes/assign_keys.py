@@ -1,4 +1,4 @@
-"""Assign random streams: random operators of a composed graph get a stream as input and numbered draws."""
+"""Assign random streams: random operators of a symbol's graph get a stream as input, and numbered draws."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _ORDER = "order on the host"
 
 
 def key_variable(draws: int, order: Sequence[int] = ()) -> Node:
-    """The input of a graph that is a stream, from which every run takes ``draws`` numbers.
+    """The variable for a graph's stream, from which every run takes ``draws`` draws.
 
     Args:
-        draws: how many.
-        order: in which the host draws them; by default that of the numbers.
+        draws: the number of draws.
+        order: the order in which the host makes the draws; by default ascending.
     """
     attrs = {_DRAWS: str(draws)}
     if list(order) != sorted(order):
@@ -31,27 +31,26 @@ def key_variable(draws: int, order: Sequence[int] = ()) -> Node:
 
 
 def draws_of(key: Node) -> int:
-    """How many numbers a run takes from the stream that is this input."""
+    """The number of draws that a run takes from a stream variable."""
     return int(key.attrs[_DRAWS])
 
 
 def order_on_host(key: Node) -> tuple[int, ...]:
-    """The numbers in the order in which the host draws them; empty if that is their order."""
+    """The order in which the host makes the draws; empty if it is ascending."""
     return tuple(map(int, key.attrs.get(_ORDER, "").split()))
 
 
 def assign_keys(graph: Graph, called: Sequence[Node] = (), training: bool = False) -> Graph:
-    """Give every random node the graph's stream as last input and its own number as last scalar.
+    """Give every random node the graph's stream as last input and the index of its draw as last scalar.
 
-    The numbers are those that the operators would take if they were called on arrays in the order
-    in which the symbols were composed; the host draws in the order of the nodes, as MXNet does for a
-    graph. The stream becomes the graph's last input. A graph without random operators is returned
-    unchanged.
+    The indices are those that the operators would take if they were called on arrays in the order in which
+    the symbols were composed; the host draws in the order of the nodes, as MXNet does for a graph. The
+    stream becomes the graph's last input. A graph without random operators is returned unchanged.
 
     Args:
         graph: with modes set.
-        called: the random operators that were composed, also those that no output needs.
-        training: the mode of the latter.
+        called: the random operators that were composed, including those that no output needs.
+        training: the mode of operators that no output needs.
     """
     own = dict.fromkeys(drawing(graph.nodes))
     if not own:

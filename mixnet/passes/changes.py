@@ -1,4 +1,4 @@
-"""The changes of a pass: nodes that it removed, added, merged, expanded and rewired."""
+"""The changes that a pass made: nodes that it added, removed, merged, expanded or rewired."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def changes(before: Graph, after: Graph) -> dict[str, list[Any]]:
     """The difference of two graphs as plain data; nodes are matched by their names.
 
     Returns:
-        ``added``: names of new nodes that no other line explains.
+        ``added``: names of new nodes that no other item explains.
         ``removed``: names of nodes without a counterpart in the new graph.
-        ``merged``: ``{"name", "into"}`` of nodes that computed what another one computes.
+        ``merged``: ``{"name", "into"}`` of nodes that computed the same as another one.
         ``expanded``: ``{"name", "into"}`` of nodes that were replaced by the graph inside them.
         ``changed``: ``{"name", "before", "after"}`` where the operator or its attributes differ.
         ``rewired``: ``{"name", "before", "after"}`` where the inputs differ for another reason than merging.
@@ -50,13 +50,13 @@ def changes(before: Graph, after: Graph) -> dict[str, list[Any]]:
 
 
 def _outer(name: str, removed: set[str]) -> str | None:
-    """The node that is gone and that ``name`` is a part of: ``net`` of ``net/dense0``."""
+    """The removed node that contained ``name``: ``net`` for ``net/dense0``."""
     at = name.rfind("/")
     while at > 0:
         if name[:at] in removed:
             return name[:at]
         at = name.rfind("/", 0, at)
-    # The key that a random block draws is called after the block.
+    # The key of a random block is named after the block.
     return name.removesuffix("_key") if name.removesuffix("_key") in removed else None
 
 
@@ -100,7 +100,7 @@ def _rewired(
             continue
         was = [text(before, entry) for entry in node.inputs]
         now = [text(after, entry) for entry in new[name].inputs]
-        # An input that a block stood for is one of the block's nodes now: no news.
+        # An input that was an expanded block is now one of the block's nodes, which is no change.
         if was != now and not any(entry.split("[")[0] in expanded for entry in was):
             rewired.append({"name": name, "before": was, "after": now})
     return rewired

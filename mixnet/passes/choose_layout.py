@@ -1,4 +1,4 @@
-"""Layout: chains of image operators run with channels last, each with its fastest implementation.
+"""Layout: image operators run with channels last, each with its fastest implementation.
 
 MXNet's images are ``(batch, channels, height, width)``; fast convolutions on CPUs need channels
 last. The pass rewrites convolutions and the operators between them, forward and backward, and
@@ -40,8 +40,8 @@ from mixnet.ops.tracing.any_layout import takes_any_layout
 from mixnet.passes.differentiate import BackwardOp
 from mixnet.passes.facts import Facts, Known
 
-# The pass has a rule of its own for each of these, and for pooling; all other operators declare what
-# they support (``layout_axis``, ``any_layout``), or it is derived.
+# The pass has a rule for each of these, and for pooling. For all other operators, the supported layouts are
+# declared (``layout_axis``, ``any_layout``) or derived.
 FUSED = "_sg_mkldnn_conv"
 _CONVOLUTIONS = ("Convolution", "Deconvolution", FUSED)
 _TO_LAST, _TO_FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
@@ -49,7 +49,7 @@ _DIRECT = ("NCHW", None)
 
 
 class Image:
-    """An output in both layouts; the one that is not computed is made when first asked for."""
+    """An output in both layouts; the one that is not computed is created on first use."""
 
     __slots__ = ("_first", "_last")
 
@@ -71,7 +71,7 @@ class Image:
 
     @property
     def last(self) -> Entry:
-        """With channels on the last axis."""
+        """The value with channels on the last axis."""
         if self._last is None:
             assert self._first is not None
             self._last = _transposed(self._first, _TO_LAST, "channels_last")
@@ -86,13 +86,13 @@ def _transposed(entry: Entry, axes: tuple[int, ...], suffix: str) -> Entry:
 
 
 ONEDNN_LEAST = 1_000_000_000
-"""Multiplications of a program that make oneDNN worth it at once.
+"""The number of multiplications from which a program uses oneDNN at once.
 
-XLA cannot keep programs with oneDNN's calls on disk, so each start of a process compiles them anew,
-which takes seconds.
+XLA cannot store programs that call oneDNN on disk, so every process compiles them again, which takes
+seconds.
 """
 ONEDNN_LEAST_HOT = 10_000_000
-"""The same of a program that has run often."""
+"""The same for a program that has run often."""
 
 
 def choose_layout(graph: Graph, facts: Facts | None = None) -> Graph:
@@ -112,9 +112,9 @@ def choose_layout(graph: Graph, facts: Facts | None = None) -> Graph:
 
 
 def multiplications(graph: Graph, specs: Mapping[Entry, Known]) -> int:
-    """How many multiplications the convolutions of a graph and their gradients take.
+    """The number of multiplications in the convolutions of a graph and their gradients.
 
-    In groups they count as often as XLA needs the time of one without groups.
+    Those of grouped convolutions count several times, because XLA needs several times as long for them.
     """
     total = 0
     for node in graph.nodes:
@@ -137,7 +137,7 @@ def multiplications(graph: Graph, specs: Mapping[Entry, Known]) -> int:
 
 
 def cache_folder() -> Path | None:
-    """Where outcomes of trials are remembered: beside XLA's compiled programs; None: nowhere."""
+    """The folder in which results of trials are stored, beside XLA's programs; None if there is none."""
     named = jax.config.values["jax_compilation_cache_dir"]
     return None if not named or "://" in named else Path(named)
 
@@ -162,7 +162,7 @@ def _is_last(layout: str | None) -> bool:
 
 
 class _Rewrite:
-    """One walk over a graph, inputs before users."""
+    """Rewrites a graph in one traversal, inputs before users."""
 
     def __init__(self, graph: Graph, specs: dict[Entry, Known], with_onednn: bool):
         self.graph = graph
@@ -172,7 +172,7 @@ class _Rewrite:
         self.relus = {node.inputs[0]: node for node in graph.nodes if _is_relu(node)}
         self.uses = Counter(graph.heads)
         for node in graph.nodes:
-            # The gradient of relu can tell from the result as well.
+            # The gradient of relu can be computed from its result as well.
             read = node.inputs[:1] if self._relu_of_gradient(node) else node.inputs
             self.uses.update(read)
 
@@ -180,7 +180,7 @@ class _Rewrite:
         """The rewritten graph."""
         for node in self.graph.nodes:
             relu = self._relu_of_gradient(node)
-            if relu is not None:  # it reads what the gradient reads, so it can come before
+            if relu is not None:  # it reads an input of the gradient, so it can be visited first
                 self._visit(relu)
             self._visit(node)
         return self.graph.with_heads(self.images[e].first for e in self.graph.heads)
@@ -205,7 +205,7 @@ class _Rewrite:
         return outputs
 
     def _rewritten(self, node: Node) -> list[Image] | None:
-        """Images of the node's outputs, None to leave it as it is."""
+        """Images of the node's outputs; None to leave the node unchanged."""
         op = _operator(node)
         rule: Callable[[Node, dict[str, Any]], list[Image] | None]
         backward = isinstance(node.op, BackwardOp)
@@ -237,7 +237,7 @@ class _Rewrite:
     # ---- convolution --------------------------------------------------------------------------
 
     def _plan(self, data: Entry, weight: Entry, known: dict[str, Any]) -> dict[str, Any] | None:
-        """Attributes of the lowering and the library that computes it; None to leave it as it is."""
+        """Attributes of the lowering, and the library that computes it; None to leave the node unchanged."""
         if len(known["kernel"]) != 2 or known["layout"] not in _DIRECT:
             return None
         return self._window(data, weight, known)
@@ -386,7 +386,7 @@ class _Rewrite:
         )
         return {**plan, "extents": tuple(extents), "method": method}
 
-    # ---- transposed convolution: of a convolution the gradient of the data ----------------------
+    # ---- transposed convolution: the gradient of a convolution's data ---------------------------
 
     def _deconvolution(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
         data, weight, *bias = node.inputs
@@ -429,7 +429,7 @@ class _Rewrite:
     # ---- integers -----------------------------------------------------------------------------
 
     def _fused_integers(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
-        """A fused convolution of integers: its weight's integers, which stay, and the products."""
+        """A fused convolution of integers: unchanged integers of its weight, and the products."""
         if not known["quantized"]:
             return None
         body = known["subgraphs"][0]
@@ -556,7 +556,7 @@ class _Rewrite:
         ]
 
     def _takes_any_layout(self, node: Node) -> bool:
-        """Whether any layout will do if all images that a node reads have the same."""
+        """Whether an operator takes any layout, if all images that it reads have the same."""
         specs = [self.specs[entry] for entry in node.inputs]
         return takes_any_layout(node.op, node.statics, specs, len(node.scalars), _TO_LAST)
 
@@ -593,7 +593,7 @@ class _Rewrite:
         return relu
 
     def _fused(self, node: Node) -> Image | None:
-        """A convolution that also adds or applies relu, where nothing else reads its result."""
+        """A convolution that also adds an array or applies relu, if nothing else reads its result."""
         if _is_relu(node):
             producer = self._unshared(node.inputs[0])
             return None if producer is None else _with_fusion(producer, "RELU", (), node)

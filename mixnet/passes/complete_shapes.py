@@ -15,10 +15,10 @@ from mixnet.util import is_np_shape
 def complete_shapes(graph: Graph, shapes: Mapping[str, Any]) -> Graph:
     """The graph with every constant of shape ``(0, 5)`` or the like at its full shape.
 
-    By NumPy's rules 0 is an extent as any other, and nothing changes.
+    With NumPy's shapes, 0 is an ordinary extent, and nothing changes.
 
     Args:
-        graph: a symbol's.
+        graph: the graph of a symbol.
         shapes: shapes of its variables by name.
     """
     open_ones = {node for node in graph.nodes if not node.is_variable and _is_open(node)}
@@ -41,7 +41,7 @@ def complete_shapes(graph: Graph, shapes: Mapping[str, Any]) -> Graph:
 
 
 def attributes_of(node: Node) -> dict[str, Any]:
-    """The operator's attributes of a symbol's node, without the user's."""
+    """The operator's attributes of a symbol's node, without those of the user."""
     return {name: value for name, value in node.attrs.items() if name in node.op.attributes}
 
 

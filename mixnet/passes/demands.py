@@ -11,12 +11,12 @@ from mixnet.passes.facts import Facts, Known
 
 
 def demands_of(graph: Graph, known: Sequence[Known], key: int) -> Demands:
-    """What the host draws for a run.
+    """The numbers that the host draws for a run.
 
     Args:
-        graph: has a stream among its inputs.
+        graph: a graph with a stream among its inputs.
         known: shape and dtype of each other input.
-        key: the place of the stream among the inputs.
+        key: the index of the stream among the inputs.
     """
     specs = Facts(inputs=(*known[:key], KEY_SPEC, *known[key:])).specs(graph)
     by_draw: dict[int, Demands] = {}

@@ -15,7 +15,7 @@ _enabled: bool = config.get("MXNET_ELIMINATE_COMMON_EXPR")
 def eliminate_common(graph: Graph, facts: Facts | None = None) -> Graph:
     """Merge nodes that apply the same operator to the same inputs.
 
-    Two draws are never merged: each takes numbers of its own.
+    Draws are never merged, because each takes numbers of its own.
     """
     return merge_common(graph) if _enabled else graph
 
@@ -25,9 +25,9 @@ def merge_common(graph: Graph) -> Graph:
     first: dict[tuple[Any, ...], Node] = {}  # expression -> the first node that computes it
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
-        if node.op.takes_key:  # in symbols, draws have no numbers yet that would tell them apart
+        if node.op.takes_key:  # in symbols, draws have no indices yet that distinguish them
             return node.with_inputs(inputs)
-        # repr tells 1 from True and 1.0, which compare equal but mean different attributes
+        # repr distinguishes 1, True and 1.0, which compare equal but are different attributes
         expression = (node.op, node.statics, repr(node.statics), node.scalars, inputs)
         return first.setdefault(expression, node.with_inputs(inputs))
 

@@ -10,7 +10,7 @@ from mixnet.passes.fuse_layers import FUSED
 
 
 def expand_layers(graph: Graph, facts: Facts | None = None) -> Graph:
-    """The graph without fused layers of floats; those of integers stay."""
+    """The graph without fused float layers; fused integer layers remain."""
     if not any(_is_of_floats(node) for node in graph.nodes):
         return graph
 

@@ -21,8 +21,8 @@ class Facts:
 
     Args:
         platform: ``cpu``, ``gpu`` or ``tpu``, as JAX names it.
-        inputs: shape and dtype of each of the graph's inputs, in order; None: not known.
-        hot: whether the program has run often: it may become one that every process compiles anew.
+        inputs: shape and dtype of each of the graph's inputs, in order; None: unknown.
+        hot: whether the program has run often, so that it may use libraries that prevent storing it on disk.
     """
 
     platform: str = "cpu"
@@ -36,13 +36,13 @@ class Facts:
         return dict(zip(graph.inputs, self.inputs, strict=True))
 
     def specs(self, graph: Graph, drawing: bool = True) -> dict[Entry, Known]:
-        """Shape and dtype of every entry, by abstract evaluation; remembered per operator.
+        """Shape and dtype of every entry, by abstract evaluation, which is cached for each operator.
 
-        Costs up to a millisecond for each new combination of operator and shapes, so a pass asks
-        only when the graph has something that it could change.
+        That takes up to a millisecond for each new combination of operator and shapes, so a pass calls it
+        only if the graph has something that it could change.
 
         Args:
-            graph: whose inputs these are.
+            graph: the graph whose inputs these are.
             drawing: operators that may draw have their stream of random numbers among their
                 inputs; False: they have none, as in a symbol.
         """

@@ -14,7 +14,7 @@ from mixnet.passes.facts import Facts
 def fold_batch_norm(graph: Graph, facts: Facts | None = None) -> Graph:
     """Scale weight and bias of a convolution instead of its result, when predicting.
 
-    It must be the convolution's only reader: a gradient that reads the result as well keeps both.
+    The normalization must be the convolution's only reader: if a gradient reads the result, too, both remain.
     """
     if config.get("MIXNET_LAYOUT") == "off":
         return graph
@@ -43,7 +43,7 @@ def fold_batch_norm(graph: Graph, facts: Facts | None = None) -> Graph:
             inner.name,
             inner.attrs,
         ).made_from(inner)
-        # The statistics are not read (see ``_folds``); the moving ones stay as they are.
+        # The statistics are not read (see ``_folds``), and the moving ones do not change.
         return Entry(layer), mean, var, mean, var
 
     return graph.rebuild(change)

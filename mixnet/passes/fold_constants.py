@@ -17,7 +17,7 @@ from mixnet.passes.facts import Facts, Known
 
 
 class Literal:
-    """An array as an attribute of a node; equal if dtype, shape and every bit are."""
+    """An array as an attribute of a node; equal if dtype, shape and all bits are equal."""
 
     __slots__ = ("_key", "array")
 
@@ -55,12 +55,11 @@ CONSTANT = Constant()
 
 
 def fold_constants(graph: Graph, facts: Facts | None = None) -> Graph:
-    """A graph in which literals replace results that do not depend on the values of inputs.
+    """A graph in which literals replace results that do not depend on input values.
 
-    It folds small results of operators that move elements or compute with whole numbers, applied to
-    the results of ``zeros``, ``ones``, ``full``, ``arange`` and ``eye``; and operators that read only
-    the shape of an input. Operators that round are not folded, so every bit stays the same; nor are
-    operators that draw.
+    It folds small results of operators that move elements or compute with integers, applied to the results of
+    ``zeros``, ``ones``, ``full``, ``arange`` and ``eye``, and operators that read only the shape of an input.
+    Operators that round are not folded, so every bit stays the same; nor are random operators.
     """
     inputs = facts.known_inputs(graph) if facts is not None else {}
     known: dict[Entry, np.ndarray] = {}  # small constants, of old nodes and literals

@@ -20,7 +20,7 @@ FUSED = (CONVOLUTION, AFFINE)
 
 
 def fuse_layers(graph: Graph) -> Graph:
-    """The graph of a symbol with fused layers; it predicts, and has no gradient any more."""
+    """The graph of a symbol with fused layers, for prediction only: it has no gradient."""
     chains = {chain[-1]: chain for chain in _Chains(graph)}
     counts: Counter[str] = Counter()
     names = {}
@@ -46,7 +46,7 @@ def _kind(layer: Node) -> str:
 
 
 def _stem(chain: list[Node]) -> str:
-    """MXNet's name of a chain, without its number."""
+    """MXNet's name for a chain, without its number."""
     layer, *rest = chain
     if _kind(layer) == AFFINE:
         return "sg_mkldnn_fully_connected" + "_eltwise" * bool(rest)
@@ -55,7 +55,7 @@ def _stem(chain: list[Node]) -> str:
 
 
 _SHORT = {"norm": "bn", "sum": "add", "activation": "act"}
-"""The parts as MXNet's names have them."""
+"""The parts, as spelled in MXNet's names."""
 
 
 def fused_part(node: Node) -> str:
@@ -67,7 +67,7 @@ def fused_part(node: Node) -> str:
 
 
 class _Chains:
-    """Chains of layers that become one, found from each layer on towards its readers."""
+    """Chains of nodes that become one, each from a layer towards its readers."""
 
     def __init__(self, graph: Graph):
         self.graph = graph
@@ -91,7 +91,7 @@ class _Chains:
         return chain
 
     def _next(self, node: Node) -> Node | None:
-        """The only reader of a node's first output, where no other output is read."""
+        """The only reader of a node's first output, if no other output is read."""
         readers = self.readers.get(Entry(node), [])
         others = node.op.num_outputs(node.statics, len(node.inputs))
         hidden = any(self.readers.get(Entry(node, i)) for i in range(1, others))
@@ -130,7 +130,7 @@ class _Chains:
 
 
 def _is_sum(node: Node) -> bool:
-    """Whether it adds arrays of one shape."""
+    """Whether a node adds arrays of one shape."""
     return fused_part(node) == "sum" and node.op.shape_constraint is all_same
 
 

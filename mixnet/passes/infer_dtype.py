@@ -1,4 +1,4 @@
-"""Dtype inference for a node's inputs and outputs, from those of some of them."""
+"""Inference of the dtypes of a node's inputs and outputs from the known ones."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def infer_node_dtypes(
     dtypes: MutableMapping[Entry, np.dtype],
     only_dtypes: bool = False,
 ) -> None:
-    """Add to ``dtypes`` what follows from it for the inputs and outputs of one node.
+    """Add the dtypes of one node's inputs and outputs that follow from known ones.
 
     Args:
-        node: an operation; its operator's ``dtypes`` are the rule.
-        names: the array parameter of each input; may be shorter.
-        dtypes: known dtypes; none is changed.
-        only_dtypes: whether dtypes alone are asked for. Then an operator with its own inference of dtypes is
-            called even if none is known, and contradictions are errors. Otherwise the operator itself finds
-            these, or takes what contradicts.
+        node: an operation; its operator's ``dtypes`` is the rule.
+        names: the array parameter of each input; may be shorter than the inputs.
+        dtypes: known dtypes; entries are added, never changed.
+        only_dtypes: whether only dtypes are requested. If so, an operator with dtype inference of its own
+            is called even if no dtype is known, and contradictions are errors. Otherwise the operator
+            itself reports contradictions, or accepts them.
 
     Raises:
         DTypeError: dtypes contradict each other.
@@ -65,7 +65,7 @@ def _that_follow(
         if rule.of_shared and first:
             follow[Entry(node, 0)] = np.dtype(rule.of_shared(common))
         if rule.statistics:
-            # Those of half-precision data are float32.
+            # Parameters for half-precision data are float32.
             statistics = FLOAT32 if common.itemsize == 2 else common
             follow |= dict.fromkeys([*node.inputs[1:], *results[1:]], statistics)
         free = [e for name, e in zip(names, node.inputs, strict=False) if name in rule.free]

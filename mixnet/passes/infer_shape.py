@@ -25,16 +25,16 @@ from mixnet.passes.infer_dtype import infer_node_dtypes
 from mixnet.passes.try_shapes import forward_from, input_of
 
 ONE_SHAPE = "__one_shape__"
-"""Attribute of variables whose declared shape is the only one that their symbol was made for."""
+"""The attribute of variables that accept only their declared shape."""
 
 
 def is_known(shape: Shape | None) -> bool:
-    """Whether a shape is complete; 0 and -1 are unknown extents."""
+    """Whether a shape is complete; 0 and -1 mean unknown extents."""
     return shape is not None and all(extent > 0 for extent in shape)
 
 
 def _of_element(body: SubGraph, shape: Shape) -> Shape:
-    """The shape of what a body gets of an array along its first axis."""
+    """The shape of an element of an array along its first axis, as a loop body gets it."""
     return shape[1:] if len(shape) != 1 or body.has_scalars else (1,)
 
 
@@ -42,16 +42,16 @@ Question = Literal["shapes", "dtypes", "both"]
 
 
 class Inference:
-    """Shapes and dtypes found so far; ``run`` finds all that follow.
+    """Shapes and dtypes inferred so far; ``run`` infers the rest.
 
     Args:
-        graph: what to infer.
+        graph: the graph.
         shapes: shapes of variables by name; 0 or -1 for an unknown extent.
         dtypes: dtypes of variables by name.
-        default_dtype: dtype of variables for which none follows; None leaves them open.
-        zero_is_known: whether 0 is an extent, as under numpy shapes, and -1 alone an unknown one.
-        question: what to infer. A custom operator's ``infer_type`` is not called for
-            ``shapes``; for ``dtypes`` it is called even where no dtype is known.
+        default_dtype: the dtype of variables for which none is inferred; None leaves them open.
+        zero_is_known: whether 0 is an extent, as with NumPy shapes, so that only -1 is unknown.
+        question: what is requested. For ``shapes``, a custom operator's ``infer_type`` is not called; for
+            ``dtypes``, it is called even if no dtype is known.
     """
 
     def __init__(
@@ -70,10 +70,8 @@ class Inference:
         self.shapes: dict[Entry, Any] = {}
         self.dtypes: dict[Entry, np.dtype] = {}
         self.default_dtype = default_dtype
-        self._changes = 0  # how often a shape became better known
-        self._looks_further = (
-            False  # whether a constraint reads shapes beyond those of its own call
-        )
+        self._changes = 0  # the number of improvements of shapes
+        self._looks_further = False  # whether a constraint reads shapes of other calls
         for node in graph.nodes:
             if node.is_variable:
                 entry = Entry(node)
@@ -91,7 +89,7 @@ class Inference:
                     self.dtypes[entry] = dtype
 
     def run(self) -> Inference:
-        """Infer until nothing new is found.
+        """Infer until nothing new follows.
 
         Raises:
             ShapeError: shapes contradict each other; names the node.
@@ -108,7 +106,7 @@ class Inference:
                 return self
 
     def _is_settled(self, node: Node) -> bool:
-        """Whether all is known about a node, so that nothing new can follow there."""
+        """Whether everything about a node is known."""
         entries = (*node.inputs, Entry(node))
         return all(is_known(self.shapes.get(e)) and e in self.dtypes for e in entries)
 
@@ -131,7 +129,7 @@ class Inference:
             ) from None
 
     def _infer_node(self, node: Node) -> None:
-        """Add what follows at one node; equal calls on arrays that are all known are inferred once."""
+        """Infer at one node; equal calls on fully known inputs are evaluated once."""
         call = self._complete_call(node)
         if call is None:
             self._infer_open(node)
@@ -148,7 +146,7 @@ class Inference:
             self.dtypes[entry] = dtype
 
     def _infer_open(self, node: Node) -> None:
-        """Add what follows where something is unknown; the same for equal calls that know the same."""
+        """Infer at one node with unknown shapes; cached for equal calls with equal knowledge."""
         entries = [*node.inputs, *self._outputs_of(node)]
         call = self._open_call(node, entries)
         if call is None:
@@ -168,7 +166,7 @@ class Inference:
                 self.dtypes[entry] = dtype
 
     def _open_call(self, node: Node, entries: Sequence[Entry]) -> Any:
-        """What decides the shapes and dtypes of these inputs and outputs of a node; None: more does."""
+        """The key that determines shapes and dtypes of a node's inputs and outputs, if there is one."""
         if not self._depends_on_call(node.op):
             return None
         known = [(self.shapes.get(entry), self.dtypes.get(entry)) for entry in entries]
@@ -181,12 +179,12 @@ class Inference:
         return [Entry(node, i) for i in range(count)]
 
     def _depends_on_call(self, op: Operator) -> bool:
-        """Whether shapes and dtypes follow from a call alone; a user's code may answer differently."""
+        """Whether shapes and dtypes follow from a call alone; a user's code may return others each time."""
         plain = isinstance(op, Op) and op.bodies is None and op.measure is None
         return plain and not op.calls_python
 
     def _complete_call(self, node: Node) -> Any:
-        """What decides the results of a node, where nothing can follow for its inputs; else None."""
+        """The key that determines the outputs of a node whose inputs are known; None if some are not."""
         op = node.op
         if not self._depends_on_call(op):
             return None
@@ -211,7 +209,7 @@ class Inference:
         _results[call] = results
 
     def _infer_from_inputs(self, node: Node) -> bool:
-        """Add what follows at one node; whether it follows from the node's own inputs and outputs."""
+        """Infer at one node; returns whether only its own inputs and outputs were used."""
         self._looks_further = False
         self._infer_call(node)
         return not self._looks_further
@@ -246,7 +244,7 @@ class Inference:
             self._forward_open(node)
 
     def _attribute(self, node: Node) -> Shape | None:
-        """The shape of the output if an attribute gives it, regardless of the inputs."""
+        """The shape of the output, if an attribute determines it."""
         if node.op.shaped_by is None:
             return None
         shape = node.op.keywords(node.statics)[node.op.shaped_by]
@@ -255,14 +253,14 @@ class Inference:
     def _tried(
         self, shapes: dict[Any, Any], function: Callable[[dict[Any, Any]], Mapping[Any, Any]]
     ) -> dict[Any, Any]:
-        """Shapes that follow from partly known ones, 0 where an extent depends on an unknown one.
+        """Shapes that follow from partly known ones, with 0 for extents that depend on unknown ones.
 
-        An extent does not depend on them if it is the same for two numbers in their place.
+        An extent is independent of an unknown one if it is the same for two trial values of the latter.
         """
         if all(map(self._is_known, shapes.values())):
             return dict(function(shapes))
         completed = forward_from(function, shapes, self._least)
-        if completed is None:  # nothing follows without the open ones
+        if completed is None:  # nothing follows without the unknown shapes
             complete = {k: v for k, v in shapes.items() if self._is_known(v)}
             return dict(function(complete)) if len(complete) < len(shapes) else {}
         return {
@@ -271,7 +269,7 @@ class Inference:
         }
 
     def _infer_inputs(self, node: Node) -> None:
-        """Infer shapes of the inputs from the shape of a result."""
+        """Infer shapes of inputs from the shape of an output."""
         if node.op.bodies is not None:
             self._into_bodies(node)
         elif node.op.shape_constraint is not None:
@@ -281,7 +279,7 @@ class Inference:
             self._inverted(node)
 
     def _inverted(self, node: Node) -> None:
-        """The one input of a node whose outputs are known better than it is."""
+        """Infer a node's only input from outputs that are better known."""
         (entry,) = node.inputs
         known = self.shapes.get(entry)
         count = node.op.num_outputs(node.statics, 1)
@@ -298,7 +296,7 @@ class Inference:
             self._set(entry, tuple(max(extent, self._unknown) for extent in shape), node)
 
     def _into_bodies(self, node: Node) -> None:
-        """Shapes of what a loop or branch reads, from those of the inputs of its bodies."""
+        """Infer the inputs of a loop or branch from those of its bodies."""
         assert node.op.bodies is not None
         for body, places in node.op.bodies(**node.op.keywords(node.statics)):
             known: dict[str, Any] = {}
@@ -377,7 +375,7 @@ class Inference:
         return self._question == "shapes" and node.op.infers_dtypes
 
     def _assumed_dtype(self, node: Node, entry: Entry) -> np.dtype | None:
-        """The dtype of an input, or the one that is assumed if none follows."""
+        """The dtype of an input, or the default one if none was inferred."""
         if self._leaves_dtypes_open(node):
             return None
         return self.dtypes.get(entry) or self.default_dtype or np.dtype(node.op.dtypes.usual)
@@ -398,7 +396,7 @@ class Inference:
             )
 
     def _values_awaited(self, node: Node) -> None:
-        """Dtypes of a result whose shape depends on values; checks the shapes that are known."""
+        """Infer dtypes of a result whose shape depends on values; check known shapes."""
         if all(self._is_known(self.shapes.get(e)) for e in node.inputs):
             statics = node.op.rebind(node.statics, size=1)
             tried = Node(node.op, statics, node.scalars, node.inputs, node.name)
@@ -407,7 +405,7 @@ class Inference:
                     self.dtypes[Entry(node, i)] = dtype
 
     def _forward_open(self, node: Node) -> None:
-        """Outputs where some extents of the inputs are unknown."""
+        """Infer outputs from inputs with some unknown extents."""
         count = node.op.num_outputs(node.statics, len(node.inputs))
         if all(self._is_known(self.shapes.get(Entry(node, i))) for i in range(count)):
             return
@@ -419,7 +417,7 @@ class Inference:
         try:
             tried = self._tried({i: self.shapes[e] for i, e in enumerate(node.inputs)}, outputs)
         except KeyError:
-            return  # not without the open ones
+            return  # not without the unknown shapes
         for i, shape in tried.items():
             self._set(Entry(node, i), shape, node)
 
@@ -476,14 +474,14 @@ class _Call(CallShapes):
 
 
 _known: dict[Any, list[tuple[Shape, np.dtype]]] = {}
-_results: dict[Any, list[tuple[Any, Any]]] = {}  # a call on arrays that are known -> its outputs
-_follows: dict[Any, list[tuple[Any, Any]]] = {}  # a call on others -> its inputs and outputs
+_results: dict[Any, list[tuple[Any, Any]]] = {}  # a call on fully known inputs -> its outputs
+_follows: dict[Any, list[tuple[Any, Any]]] = {}  # any other call -> its inputs and outputs
 
 
 def evaluate(
     op: Operator, statics: Statics, inputs: Any, scalars: int
 ) -> list[tuple[Shape, np.dtype]]:
-    """Output shapes and dtypes: by the operator's rule, or by abstract evaluation, remembered."""
+    """Output shapes and dtypes, by the operator's rule or by abstract evaluation; cached."""
     if op.output_specs is not None:
         return list(op.output_specs(statics, inputs))
     key = (op, statics, inputs, scalars)
@@ -502,7 +500,7 @@ def evaluate(
 
 
 def evaluate_node(node: Node, inputs: Sequence[tuple[Shape, np.dtype]]) -> Any:
-    """Output shapes and dtypes of a node, also of one that has no stream of random numbers yet."""
+    """Output shapes and dtypes of a node, even if it has no stream of random numbers yet."""
     scalars = len(node.scalars)
     if node.op.takes_key and not node.op.has_stream(node.statics, node.scalars):
         inputs, scalars = (*inputs, STREAM_SPEC), scalars + 1
@@ -513,7 +511,7 @@ def _declared_shape(node: Node) -> Shape:
     """The shape in the attributes of a variable, which may come from a file.
 
     Raises:
-        ShapeError: it is none.
+        ShapeError: it is not a shape.
     """
     text = node.attrs["__shape__"]
     try:
@@ -529,15 +527,15 @@ def _declared_shape(node: Node) -> Shape:
 
 
 def variables_of_one_shape(graph: Graph) -> dict[str, Node]:
-    """Variables that take their declared shape alone, by name."""
+    """The variables that accept only their declared shape, by name."""
     return {n.name: n for n in graph.nodes if n.is_variable and ONE_SHAPE in n.attrs}
 
 
 def check_one_shape(node: Node, shape: Shape, least: int = 1) -> None:
-    """Check the shape of a variable that takes its declared one alone.
+    """Check the shape of a variable that accepts only its declared one.
 
     Raises:
-        ShapeError: it is another one.
+        ShapeError: the shape is another one.
     """
     declared = _declared_shape(node) if "__shape__" in node.attrs else shape
     if merged(shape, declared, least) is None:

@@ -14,8 +14,8 @@ def infer_storage(graph: Graph, variables: Mapping[str, str]) -> dict[Entry, str
     """The storage type of every output that is not dense.
 
     Args:
-        graph: what is computed.
-        variables: storage types by name; those left out are dense.
+        graph: the graph.
+        variables: storage types by name; others are dense.
     """
     stypes: dict[Entry, str] = {}
     for node in graph.nodes:
@@ -31,11 +31,11 @@ def infer_storage(graph: Graph, variables: Mapping[str, str]) -> dict[Entry, str
 def infer_gradient_storage(graph: Graph, known: Mapping[Entry, str]) -> dict[str, str]:
     """The storage types of the variables' gradients that are not dense, by name.
 
-    A head's own gradient has the storage type of the head, as executors of MXNet have it.
+    The gradient of a head has the storage type of the head, as in MXNet's executors.
 
     Args:
-        graph: what is differentiated.
-        known: storage types of what it computes, see :func:`infer_storage`.
+        graph: the graph to differentiate.
+        known: storage types of its outputs, see :func:`infer_storage`.
     """
     parts: dict[Entry, list[str]] = {}
     for head in graph.heads:

@@ -13,7 +13,7 @@ from mixnet.passes.facts import Facts
 
 
 class Advance(Operator):
-    """What gives an inlined graph the stream of its run; its scalar is the number of the first draw."""
+    """The operator that advances a stream to an inlined graph's first draw, whose index is its scalar."""
 
     name = "_advance_stream"
 
@@ -27,10 +27,10 @@ ADVANCE = Advance()
 
 
 def inline(graph: Graph, facts: Facts | None = None) -> Graph:
-    """A graph in which the graphs of blocks, executors and their gradients replace the nodes that hold them.
+    """A graph in which nodes for blocks, executors and their gradients are replaced by their graphs.
 
-    The passes after this one see forward, backward and update of a training step as one graph. The
-    name of an inlined node is prefixed with the name of the node that held it.
+    Later passes see forward, backward and update of a training step as one graph. The name of an inlined
+    node is prefixed with the name of the node that contained it.
     """
     if not any(_inner(node) for node in graph.nodes):
         return graph
@@ -47,7 +47,7 @@ def _expand(
 ) -> Node | tuple[Entry, ...]:
     inner = _inner(node)
     name = prefix + node.name
-    # Without lines of its own, an inner node gets the line that called the block.
+    # An inner node without a line gets the line that called the block.
     origin = node if outer is None or node.line is not None else outer
     if inner is None:
         copied = node.replaced(inputs).made_from(origin)

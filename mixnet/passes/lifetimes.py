@@ -16,7 +16,7 @@ from mixnet.ops.tracing.dataflow import program
 from mixnet.ops.tracing.traced import Known
 
 EXTERNAL = frozenset({"argument", "state", "gradient", "view"})
-"""Kinds of arrays whose memory belongs to the caller of the graph; a plan places the others."""
+"""Kinds of arrays whose memory belongs to the caller; a plan places the others."""
 
 
 @dataclass(eq=False)
@@ -24,9 +24,9 @@ class Array:
     """One array of a graph.
 
     Args:
-        name: the node's, with the number of the output where it has several.
+        name: the node's name, with the number of the output if it has several.
         node: name of the node that computes it.
-        index: which of its outputs it is.
+        index: the number of the output.
         shape: its shape.
         dtype: its dtype.
         kind: ``argument``, ``state`` and ``gradient`` belong to the user; ``output`` and ``internal``
@@ -34,7 +34,7 @@ class Array:
         first: step of the schedule that writes it, 0 for arrays that exist from the start.
         last: the last step that needs it, the schedule's last one for outputs and the user's arrays.
         readers: the steps that read it.
-        storage: which storage the plan gives it, None if it is the user's.
+        storage: number of its storage in the plan; None if it is the user's.
         offset: where it begins in the plan's arena, in bytes.
     """
 
@@ -69,11 +69,11 @@ class ScheduledStep:
     Args:
         name: the node's, with a number appended if another step has the same name.
         node: what runs.
-        reads: its inputs by place, without those whose elements it does not need.
+        reads: its inputs by index, without those whose elements it does not need.
         writes: its outputs.
-        same: outputs that are an input in this or another shape: place of each -> place of the input.
-        elementwise: for every output the places of the inputs it can be computed in place of.
-        before: a bit for every step on which this one depends.
+        same: outputs that are an input, possibly in another shape: index of the output -> index of the input.
+        elementwise: for every output, the indices of inputs in whose memory it can be computed.
+        before: a bit set of the steps on which this one depends.
         workspace: bytes of temporary memory, if its program reports them.
     """
 
@@ -143,7 +143,7 @@ def lifetimes(graph: Graph, inputs: Sequence[Known]) -> Schedule:
 
 
 def _kinds(graph: Graph) -> dict[Entry, str]:
-    """What an array is for the caller, where it is not internal."""
+    """The kind of each entry that is not internal."""
     kinds = {Entry(node): "argument" for node in graph.inputs}
     first_gradient = graph.num_outputs + len(graph.states)
     for number in reversed(
@@ -153,23 +153,23 @@ def _kinds(graph: Graph) -> dict[Entry, str]:
         kinds[graph.heads[number]] = "output" if number < graph.num_outputs else kind
     for number in graph.states:
         kinds[Entry(graph.inputs[number])] = "state"
-    for node in graph.nodes:  # states that stay as they are when predicting
+    for node in graph.nodes:  # states that do not change in prediction
         if isinstance(node.op, Op) and node.op.states:
             for place in node.op.written(node.statics, len(node.inputs)):
                 if node.inputs[place].node.is_variable:
                     kinds[node.inputs[place]] = "state"
-    for node in graph.inputs:  # an input stays the caller's, also where it is an output
+    for node in graph.inputs:  # an input belongs to the caller, even if it is an output
         if kinds[Entry(node)] != "state":
             kinds[Entry(node)] = "argument"
     return kinds
 
 
 class _Arrays:
-    """The arrays of a schedule while it is made, with the steps that write and read them.
+    """The arrays of a schedule under construction, with the steps that write and read them.
 
     Args:
-        specs: shape and dtype of every entry whose array is added; grows from outside.
-        kinds: of the entries that are not internal.
+        specs: shape and dtype of every entry whose array is added; the caller extends it.
+        kinds: kinds of the entries that are not internal.
     """
 
     def __init__(self, specs: Mapping[Entry, Known], kinds: Mapping[Entry, str]) -> None:
@@ -197,7 +197,7 @@ class _Arrays:
         return array
 
     def steps_before(self, node: Node, steps: Sequence[ScheduledStep]) -> int:
-        """A bit for every step that the node's inputs depend on."""
+        """A bit set of the steps that the node's inputs depend on."""
         before = 0
         for writer in (self.writers.get(self.of[entry]) for entry in node.inputs):
             if writer is not None:

@@ -24,12 +24,12 @@ Condition = tuple[str, str, Sequence[str]]
 class Precision:
     """The dtypes that operators require for their floating-point inputs.
 
-    An operator in no list requires what it declares; by default it takes any dtype. If an operator has
-    several names, the one that it is registered by counts.
+    An operator in none of the lists requires what it declares; by default, it takes any dtype. For an
+    operator with several names, the name with which it is registered counts.
 
     Args:
         dtype: the half precision, ``float16`` or ``bfloat16``.
-        low: names of operators that compute in it.
+        low: names of operators that compute in half precision.
         full: names of operators that need float32.
         widest: names of operators whose inputs all get the widest dtype among them.
         conditional: triples of an operator's name, an attribute, and the values with which it needs
@@ -79,7 +79,7 @@ class Precision:
         return op.bfloat16 if op.bfloat16 in (LOW, FULL, WIDEST) else None
 
     def target(self, kind: str, dtypes: Iterable[np.dtype]) -> np.dtype:
-        """The dtype that the inputs of an operator of a kind are to have, from those they have."""
+        """The dtype for the inputs of an operator of a kind, given their present dtypes."""
         if kind == LOW or (kind == WIDEST and SINGLE not in dtypes):
             return self.dtype
         return SINGLE
@@ -89,7 +89,7 @@ class Precision:
         return dtype != target and dtype in (self.dtype, SINGLE)
 
 
-# The operators that this pass itself inserts.
+# The operators that this pass inserts.
 _CASTS = ("amp_cast", "amp_multicast")
 
 
@@ -100,9 +100,9 @@ def lower_precision(graph: Graph, precision: Precision, excluded: Collection[str
     are cast back to float32.
 
     Args:
-        graph: of a symbol.
-        precision: what each operator needs.
-        excluded: names of nodes that compute in float32 in any case.
+        graph: the graph of a symbol.
+        precision: the dtypes that each operator needs.
+        excluded: names of nodes that always compute in float32.
     """
     casts = _Casts(precision)
 
@@ -116,7 +116,7 @@ def lower_precision(graph: Graph, precision: Precision, excluded: Collection[str
             casts.kinds[changed] = LOW if target_dtype == precision.dtype else FULL
         elif kind in (LOW, FULL):
             casts.kinds[changed] = kind
-        elif arrays:  # as its inputs, if these agree
+        elif arrays:  # like its inputs, if these agree
             kinds = {casts.kind(entry) for entry in arrays if not _is_parameter(entry, node)}
             casts.kinds[changed] = kinds.pop() if len(kinds) == 1 else None
         return changed
@@ -134,7 +134,9 @@ class _Casts:
 
     def __init__(self, precision: Precision):
         self.precision = precision
-        self.kinds: dict[Node, str | None] = {}  # what is known of a node's outputs
+        self.kinds: dict[
+            Node, str | None
+        ] = {}  # the precision of a node's outputs; None if unknown
         self._casts: dict[tuple[Entry, np.dtype], Entry] = {}
 
     def kind(self, entry: Entry) -> str | None:
@@ -152,7 +154,7 @@ class _Casts:
         return self._casts[key]
 
     def fit(self, kind: str | None, inputs: tuple[Entry, ...]) -> tuple[Entry, ...]:
-        """The inputs of an operator of a kind, cast where that is needed."""
+        """The inputs of an operator of a kind, cast where necessary."""
         low, kinds = self.precision.dtype, [self.kind(entry) for entry in inputs]
         if kind == LOW:
             return tuple(
@@ -181,12 +183,12 @@ class _Casts:
 
 
 def _is_parameter(entry: Entry, node: Node) -> bool:
-    """Whether an input is a variable of the node's own, as the statistics of BatchNorm."""
+    """Whether an input is a parameter of the node, such as a statistic of BatchNorm."""
     return entry.node.is_variable and entry.node.name.startswith(f"{node.name}_")
 
 
 def output_name(entry: Entry) -> str:
-    """What a cast of an entry is named after."""
+    """The name of an entry, after which its casts are named."""
     node = entry.node
     if node.is_variable:
         return node.name
@@ -195,9 +197,9 @@ def output_name(entry: Entry) -> str:
 
 
 def remove_casts(graph: Graph) -> Graph:
-    """The graph without ``amp_cast`` and ``amp_multicast`` between operators, as symbol files have it.
+    """The graph without ``amp_cast`` and ``amp_multicast`` between operators, as in symbol files.
 
-    Those whose results are outputs of the graph stay.
+    Casts whose results are outputs of the graph remain.
     """
     if not any(node.op is not None and node.op.name in _CASTS for node in graph.nodes):
         return graph

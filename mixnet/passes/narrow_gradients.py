@@ -1,9 +1,9 @@
-"""Gradients read only what they need: outputs of the forward operator, or some of its inputs.
+"""Narrow gradients: they read only what they need, outputs of the forward operator or some of its inputs.
 
 A gradient node lists all inputs of the forward operator and computes it again, which costs nothing
 if one program contains both. The arrays that it reads stay alive until it runs, so a memory plan has
-to know which arrays the formula of the gradient really contains: only the result for ``tanh``, none
-for a sum, data and weight for a convolution.
+to know which arrays the formula of the gradient really needs: only the result for ``tanh``, none for
+a sum, data and weight for a convolution.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from mixnet.passes.differentiate import BackwardOp
 
 
 class Source(NamedTuple):
-    """What a gradient reads: a ``head``, an ``input`` or an ``output``, by number."""
+    """An array that a gradient reads: a ``head``, an ``input`` or an ``output``, by number."""
 
     kind: str
     number: int
 
 
 class NarrowBackwardOp(Operator):
-    """The gradient of an operator, from just what its formula reads.
+    """The gradient of an operator, from only the arrays that its formula reads.
 
     Args:
         forward: the operator.
-        program: the gradients from the arrays that are read and then the scalars.
+        program: computes the gradients from these arrays and then the scalars.
     """
 
     variadic = "what is read"
@@ -108,7 +108,7 @@ def narrow_gradients(graph: Graph, specs: Mapping[Entry, Known]) -> Graph:
 
     Args:
         graph: with forward and gradient nodes.
-        specs: shape and dtype of every entry that a gradient node reads, outputs of the forward nodes too.
+        specs: shape and dtype of every entry that a gradient node reads, and of outputs of forward nodes.
     """
     return graph.rebuild(_Rewrite(graph, specs))
 
@@ -141,7 +141,9 @@ class _Rewrite:
             node.op.forward, node.statics[0], node.scalars, node.inputs[headed:]
         )
         computed = self.forward.get(expression)
-        if computed not in self.narrowed:  # it would be computed after the gradient, or not at all
+        if (
+            computed not in self.narrowed
+        ):  # otherwise it would be computed after the gradient, or not at all
             computed = None
         key = (node.op, node.statics, tuple(self.specs[e] for e in node.inputs), len(node.scalars))
         gradient = _gradients.get(key)

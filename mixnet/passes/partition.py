@@ -13,12 +13,12 @@ Make = Callable[["Part"], Node]
 
 @dataclass(frozen=True)
 class Part:
-    """Nodes that are to become one.
+    """Nodes that will become one.
 
     Args:
-        graph: of the part; its inputs are new variables.
-        inputs: entries of the rest that these variables replace.
-        number: of the part in its graph.
+        graph: the graph of the part; its inputs are new variables.
+        inputs: the entries of the whole graph that these variables replace.
+        number: number of the part in the whole graph.
     """
 
     graph: Graph
@@ -29,13 +29,13 @@ class Part:
 def partition(graph: Graph, takes: Callable[[Node], bool], make: Make) -> Graph:
     """The graph with one node for each part.
 
-    A part is a set of accepted nodes that are reached over the same number of changes between accepted
+    A part is a set of accepted nodes; on all paths to them there are equally many changes between accepted
     and rejected nodes. So no path leaves a part and enters it again.
 
     Args:
-        graph: of a symbol.
+        graph: the graph of a symbol.
         takes: whether a backend computes a node.
-        make: gives the node of a part; its outputs are the part's heads, its inputs ``Part.inputs``.
+        make: returns the node for a part; its outputs are the part's heads, its inputs ``Part.inputs``.
     """
     nodes = [node for node in graph.nodes if not node.is_variable]
     accepted = {node: takes(node) for node in nodes}
@@ -94,7 +94,7 @@ def _rebuilt(
         return moved_to[entry]
 
     def _make_until(entry: Entry) -> None:
-        # The recursion is at most as deep as the chain of parts; nodes in between are visited in order.
+        # The recursion is at most as deep as the chain of parts; nodes between parts are visited in order.
         number = group_of.get(entry.node)
         if number is None:
             node = entry.node

@@ -19,10 +19,10 @@ from mixnet.passes.simplify import drop_gradient_rules, simplify
 Pass = Callable[[Graph, Facts], Graph]
 Watch = Callable[[str, Graph, float], None]
 
-# A pending segment is lowered from its live outputs alone, so dead operations are gone before the
-# first pass. A segment is never differentiated, as ``backward`` has already recorded its gradients, so
-# operators that only declare a gradient can go. A "graph", of a block or a symbol, may still be
-# differentiated: its passes preserve gradients too.
+# A pending segment is lowered from its live outputs, so dead operations are removed before the first pass.
+# A segment is never differentiated, because ``backward`` has already recorded its gradients, so operators
+# that only declare a gradient are removed. A "graph", of a block or a symbol, may still be differentiated:
+# its passes preserve gradients, too.
 PASSES: dict[str, tuple[Pass, ...]] = {
     "segment": (
         inline,

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-ENOUGH = 1.02  # so many times the lower bound is not worth a search
-WORK = 500_000  # pairs of storages that a search may look at: a fraction of a second
+ENOUGH = 1.02  # up to this multiple of the lower bound, a search is not worth the time
+WORK = 500_000  # the most pairs of storages that a search compares: a fraction of a second
 
 
 def place_arrays(
@@ -21,9 +21,9 @@ def place_arrays(
 
     Args:
         sizes: bytes of each storage.
-        conflicts: for each the numbers of those that it must not overlap; symmetric.
-        firsts: when each is first needed.
-        bound: no arena is smaller.
+        conflicts: for each storage the numbers of those that it must not overlap; symmetric.
+        firsts: the step at which each is first needed.
+        bound: a lower bound of the size of the arena.
     """
     numbers = range(len(sizes))
     by_size = sorted(numbers, key=lambda i: (-sizes[i], firsts[i]))
@@ -40,7 +40,7 @@ def place_arrays(
 
 
 class _Placement:
-    """One order of placing, and which storages go to the upper end of their gap."""
+    """A placement for one order of storages; some of them are at the upper end of their gap."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class _Placement:
             rank[i] = place
         self.earlier = [
             [j for j in conflicts[i] if rank[j] < rank[i]] for i in range(len(sizes))
-        ]  # of each, those that are placed before it
+        ]  # for each storage, those that are placed before it
         self.work = work
 
     def run(self) -> tuple[list[int], int]:
@@ -90,7 +90,7 @@ class _Placement:
         return None
 
     def _gap(self, i: int) -> int | None:
-        """Where in the tightest gap below the capacity; None if there is none."""
+        """The offset in the tightest gap below the capacity; None if there is no gap."""
         self.work -= len(self.conflicts[i])
         offsets, ends, size, position = self.offsets, self.ends, self.sizes[i], 0
         occupied = sorted([(offsets[j], ends[j]) for j in self.earlier[i]])
@@ -108,7 +108,7 @@ class _Placement:
         """Move one of the blocking storages so that placing proceeds beyond ``stuck``.
 
         Returns:
-            Where it stops then, None if it does not, ``stuck`` if none helps.
+            The storage at which placing then stops; None if it does not stop, ``stuck`` if nothing helps.
         """
         in_the_way = self.earlier[self.order[stuck]]
         before = self.offsets[:], self.ends[:]

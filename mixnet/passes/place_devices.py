@@ -1,7 +1,7 @@
 """Placement: the device of each operation of a graph, and where the graph is split.
 
-It is cut where a value crosses devices, and where a shape, or how much the host draws, depends on values:
-these are read between two parts.
+It is cut where a value crosses devices, and where a shape or the number of the host's draws depends on
+values, which are read between two parts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mixnet.ops.operator import Operator, Statics
 
 
 class CrossDeviceCopy(Operator):
-    """A copy from one device to another. Its statics are both; its gradient is the copy back."""
+    """A copy between two devices, which are its statics. Its gradient is the copy back."""
 
     name = "_CrossDeviceCopy"
     differentiable = True
@@ -33,7 +33,7 @@ class CrossDeviceCopy(Operator):
     def apply(
         self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
     ) -> tuple[Any, ...]:
-        """The value: within one program there is one device."""
+        """The value itself, because one program has only one device."""
         return (arrays[0],)
 
     def backward_node(self, node: Node, heads: Sequence[Entry | None], wrt: Any) -> Node:
@@ -51,15 +51,15 @@ COPY = CrossDeviceCopy()
 class Part:
     """Operations of one device that run as one program.
 
-    A part whose ``alone`` is a node has that operation alone. If it waits for values, it runs once they have
-    been read.
+    If ``alone`` is a node, the part consists of that operation. If it waits for values, it runs after they
+    have been read.
 
     Args:
         context: the device.
         graph: its inputs correspond to ``inputs``, its heads to ``outputs``, then to ``states``.
         inputs: entries of the placed graph that it reads, computed by earlier parts or copied.
         outputs: entries of the placed graph that others need.
-        states: which states of the whole graph get new values here, by number in order.
+        states: numbers of the states of the whole graph that get new values here.
     """
 
     context: Context
@@ -72,14 +72,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Placement:
-    """A graph with copies, the device of each of its nodes, and the parts in order of running."""
+    """A graph with copies, the device of each of its nodes, and the parts in the order in which they run."""
 
     graph: Graph
     places: Mapping[Node, Context]
     parts: tuple[Part, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the graph as ``Graph.to_dict`` has it with ``device`` and ``part`` by node."""
+        """Plain data: that of ``Graph.to_dict``, with ``device`` and ``part`` for each node."""
         data = self.graph.to_dict()
         part = _part_of(self.graph, self.places)
         order = {key: i for i, key in enumerate(_in_order(part.values()))}
@@ -93,20 +93,20 @@ class Placement:
 def place_devices(
     graph: Graph, groups: Mapping[str, Context], default: Context, inputs: Sequence[Context]
 ) -> Placement:
-    """Cut a graph into the parts of several devices, and at operators that wait for values.
+    """Cut a graph into parts: by device, and at operators that wait for values.
 
     An operation runs on the device of its group (``ctx_group``); without one, where its first placed
     input is; without inputs, where its first reader runs. A value that another device reads is
     copied there once.
 
     Args:
-        graph: before random keys are assigned: each part gets its own.
+        graph: the graph, before random keys are assigned: each part gets its own.
         groups: device of each group.
-        default: the device of operations that are not placed otherwise.
-        inputs: where each of the graph's inputs is.
+        default: the device of operations that nothing else determines.
+        inputs: the device of each of the graph's inputs.
 
     Raises:
-        MXNetError: a node is of a group without a device.
+        MXNetError: a node belongs to a group without a device.
     """
     places = assign_devices(graph, groups, default, inputs)
     if len(set(places.values())) == 1:
@@ -116,7 +116,7 @@ def place_devices(
 
 
 def group_of(node: Node) -> str | None:
-    """The group that a node was made in, see :class:`~mixnet.attribute.AttrScope`."""
+    """The group in which a node was created, see :class:`~mixnet.attribute.AttrScope`."""
     return node.attrs.get("__ctx_group__", node.attrs.get("ctx_group"))
 
 
@@ -148,7 +148,7 @@ def assign_devices(
 
 
 def _with_copies(graph: Graph, places: dict[Node, Context]) -> Graph:
-    """The graph with copies where a node reads from another device; their places are added."""
+    """The graph with copies where a node reads from another device; adds their devices to ``places``."""
     copies: dict[tuple[Entry, Context], Entry] = {}
 
     def change(node: Node, entries: tuple[Entry, ...]) -> Node:
@@ -173,7 +173,7 @@ def _with_copies(graph: Graph, places: dict[Node, Context]) -> Graph:
 
 
 def awaits_values(node: Node, context: Context) -> bool:
-    """Whether a node's shape, or what the host draws for it, depends on values that are not read yet."""
+    """Whether a node's shape, or its draws on the host, depend on values that are not read yet."""
     op = node.op
     return isinstance(op, Op) and (
         op.awaits_values(node.statics)
@@ -182,18 +182,18 @@ def awaits_values(node: Node, context: Context) -> bool:
 
 
 def is_cut(graph: Graph, context: Context) -> bool:
-    """Whether a graph has operators that run alone, so that it does not run as one program."""
+    """Whether a graph has operators that run alone, so that it cannot run as one program."""
     return any(_runs_alone(node, context) for node in graph.nodes if not node.is_variable)
 
 
 def _runs_alone(node: Node, context: Context) -> bool:
-    """Whether a node waits for values, or its gradient writes states: backward then writes their arrays."""
+    """Whether a node waits for values, or its gradient writes states, whose arrays backward then writes."""
     written = node.op.written_in_backward(node.statics, len(node.inputs))
     return bool(written) or awaits_values(node, context) or _draws_by_turns(node, context)
 
 
 def _draws_by_turns(node: Node, context: Context) -> bool:
-    """Whether values decide which bodies of a loop or branch run, for which the host draws."""
+    """Whether values decide which bodies of a loop or branch run, and the host draws for them."""
     op = node.op
     if not (isinstance(op, Op) and op.turns_by_value and does_host_draw(context)):
         return False
@@ -207,9 +207,9 @@ PartKey = tuple[int, Context, Node | None]
 def _part_of(graph: Graph, places: Mapping[Node, Context]) -> dict[Node, PartKey]:
     """The part of each operation: its stage, its device, and itself if it waits for values.
 
-    The stage counts the cuts on the way to an operation: copies between devices, and before and after each
-    operation that waits for values. An operation could run as soon as its inputs are available. It is
-    delayed until its first reader runs; otherwise a layer would be split into the operations that do not
+    The stage is the number of cuts before an operation: at copies between devices, and before and after
+    each operation that waits for values. An operation could run as soon as its inputs are available, but it
+    is delayed until its first reader runs; otherwise a layer would be split into the operations that do not
     need its input and the rest.
     """
     waits = {
@@ -217,7 +217,9 @@ def _part_of(graph: Graph, places: Mapping[Node, Context]) -> dict[Node, PartKey
     }
     nodes = graph.nodes
     after = {node: [entry.node for entry in node.inputs] for node in nodes}
-    if any(node.op.takes_key for node in waits):  # parts draw in the order of the graph, as MXNet
+    if any(
+        node.op.takes_key for node in waits
+    ):  # parts draw in the order of the graph, as in MXNet
         drawing = [node for node in nodes if node.op is not None and node.op.takes_key]
         for first, second in itertools.pairwise(drawing):
             after[second].append(first)
@@ -239,12 +241,14 @@ def _part_of(graph: Graph, places: Mapping[Node, Context]) -> dict[Node, PartKey
 
 
 def _crosses(node: Node) -> bool:
-    """Whether a node waits for another device; an input of the graph can be copied at any time."""
+    """Whether a node copies from another device; graph inputs do not count, since they can be copied any
+    time.
+    """
     return node.op is COPY and not node.inputs[0].node.is_variable
 
 
 def _in_order(keys: Any) -> list[PartKey]:
-    """Parts by stage, within one as found."""
+    """Parts ordered by stage, and by first occurrence within a stage."""
     return sorted(dict.fromkeys(keys), key=lambda key: key[0])
 
 

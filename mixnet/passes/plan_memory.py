@@ -17,25 +17,25 @@ from mixnet.passes.place_arrays import place_arrays
 from mixnet.passes.share_storage import Storage, conflicts, live_bytes, make_storages
 from mixnet.units import size_text
 
-# With so much more than the lower bound the order of the schedule is worth more than parallelism.
+# If an arena exceeds the lower bound by this factor, the schedule's order is worth more than parallelism.
 WORTH_AN_ORDER = 1.05
 
 
 @dataclass(frozen=True, eq=False)
 class MemoryPlan:
-    """The memory that a graph takes, and the place of each array in it.
+    """The memory that a graph needs, and the position of each array in it.
 
     Args:
-        inplace: whether outputs may take over storages of inputs.
-        co_share: whether storages may lie over one another when they are not needed at once.
-        recompute: how gradients compute results of forward again, None if they do not.
+        inplace: whether outputs may reuse storages of inputs.
+        co_share: whether storages may overlap if they are not needed at the same time.
+        recompute: how gradients recompute forward results; None if they do not.
         schedule: operations in order, and the arrays with their lifetimes.
-        storages: pieces of memory; several arrays live in one where they share it in place.
+        storages: pieces of memory; arrays that share memory in place have one storage.
         arena_bytes: size of the arena that holds all storages.
-        lower_bound_bytes: no arena is smaller: the bytes of storages that are needed at once, at the
-            step with the most of them.
-        dependencies: pairs of steps, first the one that is to be done before the other because of
-            shared memory though no data flows between them.
+        lower_bound_bytes: the least size of any arena: the bytes of the storages that are needed at the same
+            time, at the step with the most of them.
+        dependencies: pairs of steps of which the first must run before the second because they share memory,
+            though no data flows between them.
     """
 
     inplace: bool
@@ -79,17 +79,17 @@ class MemoryPlan:
 
     @property
     def state_bytes(self) -> int:
-        """Bytes of auxiliary states; an operator that writes one writes it where it is."""
+        """Bytes of auxiliary states, which operators write in place."""
         variables = {Entry(node) for node in self.schedule.graph.inputs}
         arrays = self.schedule.arrays.items()
         return sum(a.nbytes for entry, a in arrays if a.kind == "state" and entry in variables)
 
     @property
     def workspace_bytes(self) -> int:
-        """An estimate of the most that one operation needs for itself while it runs.
+        """An estimate of the largest workspace that one operation needs while it runs.
 
-        It counts what an operator's program computes on the way by products, windows, sorting and the like,
-        not what a compiler fuses away nor what its libraries take.
+        It counts an operator's intermediate results of products, windows, sorting and the like; neither
+        values that a compiler fuses nor the memory of its libraries.
         """
         return max((step.workspace for step in self.schedule.steps), default=0)
 
@@ -127,7 +127,7 @@ class MemoryPlan:
 
 
 def with_fewest_reads(graph: Graph, inputs: Sequence[Known]) -> Graph:
-    """The graph as it is planned: gradients read only what they need.
+    """The graph for planning: gradients read only what they need.
 
     Plans of one graph that differ in their options can share it.
     """
@@ -143,17 +143,17 @@ def plan_memory(
     co_share: bool = True,
     recompute: str | None = None,
 ) -> MemoryPlan:
-    """The memory plan of a graph; linear in its nodes but for sorting storages and finding gaps.
+    """The memory plan of a graph; linear in its nodes, except for sorting storages and searching gaps.
 
-    Co-sharing puts no operations in an order that could run at the same time, unless that would
-    take more than ``WORTH_AN_ORDER`` times the lower bound; ``dependencies`` has those it does.
+    Co-sharing does not order operations that could run at the same time, unless the arena would otherwise
+    exceed ``WORTH_AN_ORDER`` times the lower bound; ``dependencies`` lists the pairs that it orders.
 
     Args:
         graph: heads are outputs, then new values of its states, then gradients.
         inputs: shape and dtype of each of the graph's inputs, in order.
-        inplace: outputs may take over storages of inputs that die.
-        co_share: later storages may lie over dead ones.
-        recompute: how the graph was made to recompute; only noted.
+        inplace: whether outputs may reuse storages of inputs that are not read later.
+        co_share: whether storages may overlap those that are no longer needed.
+        recompute: how the graph recomputes; only stored in the plan.
     """
     graph = with_fewest_reads(graph, inputs)
     schedule = lifetimes(graph, inputs)
@@ -195,7 +195,7 @@ def _place(storages: list[Storage], conflicts: list[list[int]], bound: int) -> i
 
 
 def _dependencies(storages: list[Storage], unordered: list[list[int]]) -> list[tuple[int, int]]:
-    """Which steps wait for which others only because their storages overlap."""
+    """Pairs of steps that are ordered only because their storages overlap."""
     pairs: dict[tuple[int, int], None] = {}
     for storage in storages:
         for other in (storages[number] for number in unordered[storage.number]):

@@ -1,4 +1,4 @@
-"""Quantize: layers compute with 8-bit integers; floats are quantized before and dequantized after them.
+"""Quantize layers to 8-bit integers: floats are quantized before them and dequantized after them.
 
 Names, operators and the order of inputs are MXNet's: ``quantized_conv0`` replaces ``conv0`` and
 reads ``data_quantize``, followed by the ends of the ranges.
@@ -27,16 +27,16 @@ DEQUANTIZE = "_contrib_dequantize"
 
 @dataclass(frozen=True)
 class Options:
-    """What is quantized, and how.
+    """The options of quantization.
 
     Args:
         parameters: names of the variables that are quantized beforehand.
         dtype: ``int8``, ``uint8`` or ``auto``.
-        smart: quantize operators that are no layers only between layers.
-        by_channel: weights of fused affine maps have a range for each channel.
-        excluded_names: of nodes, also of those within fused ones.
-        excluded_operators: their names, also of those within fused ones.
-        skips_normalization: leave operators alone whose range must be measured: ``BatchNorm``.
+        smart: quantize operators other than layers only between layers.
+        by_channel: use a range for each channel of weights in fused affine maps.
+        excluded_names: names of nodes to leave as floats, including those within fused nodes.
+        excluded_operators: names of operators to leave as floats, including those within fused nodes.
+        skips_normalization: leave operators as floats whose range must be measured: ``BatchNorm``.
     """
 
     parameters: Collection[str]
@@ -53,8 +53,8 @@ class Quantized:
     """A quantized graph.
 
     Args:
-        graph: computes with integers.
-        measured: names of the outputs whose ranges are to be measured in the float graph.
+        graph: the graph that computes with integers.
+        measured: names of the outputs whose ranges must be measured in the float graph.
         parameters: names of the variables that are quantized beforehand.
     """
 
@@ -64,7 +64,7 @@ class Quantized:
 
 
 def quantize_layers(graph: Graph, options: Options) -> Quantized:
-    """The graph of a symbol with its layers on integers."""
+    """Quantize the layers of a symbol's graph."""
     rewrite = _Rewrite(graph, options)
     changed = graph.rebuild(rewrite.change)
     heads = tuple(rewrite.as_floats(head) for head in changed.heads)
@@ -74,7 +74,7 @@ def quantize_layers(graph: Graph, options: Options) -> Quantized:
 
 
 def rule_for(node: Node, options: Options) -> Quantization | None:
-    """How a node is quantized; None for one that stays."""
+    """How a node is quantized; None if it is not."""
     rule = None if node.is_variable else node.op.quantization
     if rule is None or (options.skips_normalization and rule.calibrated):
         return None
@@ -95,7 +95,7 @@ def chosen(graph: Graph, options: Options) -> dict[Node, Quantization]:
     able = {n: rule for n in graph.nodes if (rule := rule_for(n, options)) is not None}
     if not options.smart:
         return able
-    after: set[Node] = set()  # a layer, or after one with only such operators between
+    after: set[Node] = set()  # layers, and operators between them
     for node in graph.nodes:
         if node in able and (able[node].is_layer or any(e.node in after for e in node.inputs)):
             after.add(node)
@@ -199,7 +199,7 @@ def _make(op: str, name: str, inputs: tuple[Entry, ...], attrs: dict[str, str]) 
 
 
 def set_ranges(graph: Graph, ranges: Mapping[str, tuple[float, float]]) -> Graph:
-    """The quantized graph with the ranges that were measured; names as ``Quantized.measured`` has them."""
+    """The quantized graph with measured ranges, by the names in ``Quantized.measured``."""
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
         changed = node.replaced(inputs)
@@ -239,7 +239,7 @@ _GIVES_FLOATS = (AFFINE, "_contrib_quantized_elemwise_mul")
 
 
 def fold_rounding(graph: Graph) -> Graph:
-    """The quantized graph in which operators round their sums themselves, or return floats, if they can.
+    """The quantized graph in which operators round their sums themselves or return floats, where possible.
 
     A ``requantize`` with a measured range becomes part of the operator that it reads; so does a
     ``dequantize`` after it, unless another operator reads the integers.

@@ -10,9 +10,9 @@ from mixnet.graph.node import Entry, Node
 from mixnet.graph.symbol_json import make_node
 
 ROWS = "_contrib_dequantize_rows"
-# Their weights are tables of rows; the pass rewrites each of the two in its own way.
+# The operators whose weights are tables of rows; the pass has a rule for each.
 DENSE, EMBEDDING = "FullyConnected", "Embedding"
-_WEIGHT = 1  # its place among the inputs of both
+_WEIGHT = 1  # index of the weight among the inputs of both
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Rows:
 
     Args:
         bits: 8 or 4.
-        size: numbers in a row.
-        groups: in a row.
+        size: the number of elements in a row.
+        groups: the number of groups in a row, each with a step of its own.
     """
 
     bits: int
@@ -36,11 +36,11 @@ class Rows:
 
 
 def weights_of(graph: Graph, excluded: Collection[str] = ()) -> dict[str, Node]:
-    """Weights that only dense layers and embeddings read, by name, and a node that reads each.
+    """The weights that only dense layers and embeddings read, by name, each with a node that reads it.
 
     Args:
-        graph: of a network.
-        excluded: names of nodes whose weights stay.
+        graph: the graph of a network.
+        excluded: names of nodes whose weights remain floats.
     """
     readers: dict[str, Node] = {}
     others = {each.node.name for each in graph.heads if each.node.is_variable}
@@ -64,8 +64,8 @@ def quantize_weights(graph: Graph, rows: Mapping[str, Rows]) -> Graph:
     """The graph that reads ``NAME_quantize`` and ``NAME_step`` in place of each weight ``NAME``.
 
     Args:
-        graph: of a network.
-        rows: how each weight of :func:`weights_of` that is to be integers is stored.
+        graph: the graph of a network.
+        rows: how each weight is stored, for the weights of :func:`weights_of` that become integers.
     """
     pairs = {n: (Node(None, name=f"{n}_quantize"), Node(None, name=f"{n}_step")) for n in rows}
 
@@ -84,7 +84,7 @@ def quantize_weights(graph: Graph, rows: Mapping[str, Rows]) -> Graph:
 
 
 def _embedding(node: Node, data: Entry, pair: tuple[Node, Node], layout: Rows) -> Node:
-    """An embedding that takes rows of integers and of steps, so that no more is restored than is read."""
+    """An embedding that reads rows of integers and steps, so that only rows that are read are dequantized."""
     parts = (("quantize", pair[0], layout.stored), ("step", pair[1], layout.groups))
     rows = []
     for part, variable, extent in parts:

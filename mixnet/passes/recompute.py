@@ -19,13 +19,12 @@ MODES = ("mirror", "sublinear")
 
 
 class After(Operator):
-    """The first input, computed no earlier than the second: a gradient that arrives in backward.
+    """Returns the first input, but not before the second one is computed, which is a gradient in backward.
 
-    A compiler would merge the recomputed operations with the first ones and keep their results, which
-    would save no memory. XLA's remedy, ``optimization_barrier``, works on GPU. The CPU backend drops
-    the barriers before it schedules, and would recompute everything at the start of backward. There,
-    the value depends on a bit of the gradient in a way whose effect is zero, which the compiler
-    cannot prove.
+    A compiler would merge the recomputed operations with the first ones and keep their results, which would
+    save no memory. XLA's remedy, ``optimization_barrier``, works on GPUs. The CPU backend drops barriers
+    before it schedules, and would recompute everything at the start of backward. There, the value depends
+    on a bit of the gradient in a way that has no effect, which the compiler cannot prove.
     """
 
     name = "_after"
@@ -35,13 +34,13 @@ class After(Operator):
     def dataflow(
         self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
     ) -> tuple[Any, ...]:
-        """The value; ``apply`` also determines when it is computed."""
+        """The value alone; ``apply`` also makes it wait for the gradient."""
         return (arrays[0],)
 
     def apply(
         self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
     ) -> tuple[Any, ...]:
-        """``data``, every bit of it."""
+        """``data``, unchanged to the bit."""
         return (jax.lax.platform_dependent(*arrays, cpu=_depend, default=_barrier),)
 
 
@@ -65,7 +64,7 @@ AFTER = After()
 
 
 def check_mode(mode: str | None) -> None:
-    """Raise unless ``mode`` is one of :data:`MODES` or None.
+    """Raise an error unless ``mode`` is one of :data:`MODES` or None.
 
     Raises:
         AttributeValueError: it is not.
@@ -84,13 +83,13 @@ def default_mode() -> str | None:
 
 
 def kept_nodes(graph: Graph, mode: str | None) -> set[Node]:
-    """The operations whose results backward reads as forward left them.
+    """The operations whose results forward stores for backward.
 
     Args:
         graph: a forward graph.
-        mode: ``mirror``: as MXNet under ``MXNET_BACKWARD_DO_MIRROR``. ``sublinear``: the graph is cut
+        mode: ``mirror``: as in MXNet with ``MXNET_BACKWARD_DO_MIRROR``. ``sublinear``: the graph is cut
             into about √n segments of its n operations, and results that a later segment reads are
-            kept (Chen, Xu, Zhang, Guestrin: Training Deep Nets with Sublinear Memory Cost, 2016).
+            stored (Chen, Xu, Zhang, Guestrin: Training Deep Nets with Sublinear Memory Cost, 2016).
             None: all but nodes with the attribute ``__force_mirroring__``.
     """
     check_mode(mode)
@@ -112,12 +111,12 @@ def _is_forced(node: Node) -> bool:
 def _crossing(nodes: Sequence[Node]) -> set[Node]:
     """Nodes that one segment computes and a later one reads, and those of the last segment."""
     place = {node: i for i, node in enumerate(nodes)}
-    last = list(range(len(nodes)))  # where each node is read last
+    last = list(range(len(nodes)))  # the last reader of each node
     for i, node in enumerate(nodes):
         for entry in node.inputs:
             if entry.node in place:
                 last[place[entry.node]] = i
-    # How many results are needed on both sides of the cut before each node.
+    # For each node, the number of results that are needed on both sides of a cut before it.
     change = [0] * (len(nodes) + 1)
     for i, end in enumerate(last):
         if end > i:
@@ -133,14 +132,14 @@ def _crossing(nodes: Sequence[Node]) -> set[Node]:
     for i in range(len(nodes)):
         number += i in cuts
         segment.append(number)
-    # Backward begins with the last segment, whose results are still there.
+    # Backward begins with the last segment, whose results are still in memory.
     return {
         n for i, n in enumerate(nodes) if segment[last[i]] != segment[i] or segment[i] == number
     }
 
 
 def _cuts(open_at: Sequence[int], length: int) -> list[int]:
-    """About every ``length`` nodes the place that the fewest results cross."""
+    """The cuts, about every ``length`` nodes, each where the fewest results cross it."""
     cuts = []
     for target in range(length, len(open_at) - 1, length):
         near = range(target - length // 2, min(target + (length + 1) // 2, len(open_at) - 1))
@@ -149,10 +148,10 @@ def _cuts(open_at: Sequence[int], length: int) -> list[int]:
 
 
 class Recomputation:
-    """What gradients read in place of forward's nodes; made once for each gradient graph.
+    """Recomputes forward's nodes for gradients; one object for each gradient graph.
 
     Args:
-        retained: operations whose results are kept.
+        retained: the operations whose results are stored.
     """
 
     def __init__(self, retained: Collection[Node]):
@@ -161,12 +160,11 @@ class Recomputation:
         self._late: dict[Entry, Entry] = {}
 
     def __call__(self, node: Node, heads: Sequence[Entry | None]) -> Node:
-        """The node whose gradient is to be made, on inputs that are computed again.
+        """The node to differentiate, with recomputed inputs.
 
         Args:
-            node: of the forward graph.
-            heads: gradients that have arrived at its outputs; not before they have does the
-                computation start.
+            node: a node of the forward graph.
+            heads: gradients that have arrived at its outputs; the recomputation waits for them.
         """
         gradient = next(head for head in heads if head is not None)
         self._compute([entry.node for entry in node.inputs], gradient)
@@ -208,14 +206,14 @@ class Recomputation:
 
 
 def recompute(graph: Graph, mode: str | None) -> Recomputation | None:
-    """What :func:`~mixnet.passes.differentiate.differentiate` takes to recompute a forward graph.
+    """The argument with which :func:`~mixnet.passes.differentiate.differentiate` recomputes a forward graph.
 
     Args:
         graph: the forward graph.
         mode: see :func:`kept_nodes`.
 
     Returns:
-        None if nothing is to be computed again.
+        None if nothing is recomputed.
 
     Raises:
         AttributeValueError: there is no such mode.

@@ -9,7 +9,7 @@ from mixnet.graph.node import Entry, Node
 
 
 def set_training(graph: Graph, training: bool) -> Graph:
-    """The graph with every such operator in training mode, or in prediction mode."""
+    """The graph with all such operators in training or in prediction mode."""
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
         if not node.op.takes_training or node.statics[-1] is training:
@@ -23,6 +23,6 @@ def set_training(graph: Graph, training: bool) -> Graph:
 
 
 def in_mode(node: Node, training: bool) -> Any:
-    """Attributes of a node in training mode, or in prediction mode."""
+    """The attributes of a node in training or in prediction mode."""
     assert node.op is not None
     return (*node.statics[:-1], training) if node.op.takes_training else node.statics

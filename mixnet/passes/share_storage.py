@@ -1,8 +1,8 @@
 """Storage sharing: which arrays share a storage in place, and which storages may overlap.
 
 The two ways to share are those of the paper (Chen et al., "MXNet", 2015, section 3.1). *Inplace*: an output
-reuses the storage of an input that dies there, if the operator computes element by element.
-*Co-share*: the memory of a dead storage is given to later ones.
+reuses the storage of an input that is not read later, if the operator is elementwise. *Co-share*: later
+storages reuse the memory of one that is no longer needed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from mixnet.passes.lifetimes import EXTERNAL, Array, Schedule, ScheduledStep
 class Storage:
     """A piece of memory and the arrays that live in it, in place, one after another.
 
-    ``first`` and ``last`` are the steps between which it is needed. ``users`` has a bit for every step
-    that writes or reads it, ``before`` one for every step that is done before the first of them in any
-    order that the flow of data allows.
+    ``first`` and ``last`` are the steps between which it is needed. ``users`` is a bit set of the steps
+    that write or read it, ``before`` one of the steps that run before the first of these in every order
+    that the data flow allows.
     """
 
     number: int
@@ -34,7 +34,7 @@ class Storage:
     offset: int = 0
 
     def add(self, array: Array, step: int) -> None:
-        """Let an array that ``step`` writes live here."""
+        """Add an array, which ``step`` writes."""
         self.arrays.append(array)
         self.last = max(self.last, array.last)
         self.holds_output |= array.kind == "output"
@@ -52,9 +52,8 @@ class Storage:
 def make_storages(schedule: Schedule, inplace: bool) -> list[Storage]:
     """A storage for every internal array, shared in place if requested; linear in the schedule.
 
-    An output that is a reshaped input shares its memory if the user cannot notice. An output that is
-    computed element by element reuses the storage of an input that nothing reads later or at the same
-    time.
+    An output that is a reshaped input shares its memory if the user cannot notice. An elementwise output
+    reuses the storage of an input that nothing reads later or at the same time.
     """
     storages: list[Storage] = []
     home: dict[Array, Storage] = {}
@@ -97,7 +96,7 @@ def _free_input(
         if storage is None or storage.holds_output or storage in written:
             continue
         if storage.users & ~(step.before | 1 << number):
-            continue  # a step reads it later, or could run at the same time
+            continue  # another step reads it later, or could read it at the same time
         others = (p for p, each in step.reads.items() if home.get(each) is storage)
         if all(other in allowed for other in others):
             return storage
@@ -117,13 +116,14 @@ def live_bytes(storages: list[Storage], steps: int) -> list[int]:
 
 
 def conflicts(storages: list[Storage], steps: int, in_order: bool) -> list[list[int]]:
-    """For every storage the numbers of those that may not lie over it.
+    """For every storage, the numbers of those that must not overlap it.
 
     Args:
         storages: in the order of their first use.
-        steps: how many the schedule has.
-        in_order: two storages conflict that the schedule needs at once. Else those too that steps
-            need which could run at the same time: then sharing takes no parallelism away.
+        steps: the number of steps in the schedule.
+        in_order: whether steps run in the order of the schedule, so that only storages that are needed at the
+            same time conflict. Otherwise storages of steps that could run at the same time conflict, too, so
+            that sharing does not reduce parallelism.
     """
     result: list[list[int]] = [[] for _ in storages]
     using: list[list[int]] = [[] for _ in range(steps)]

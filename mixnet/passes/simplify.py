@@ -13,16 +13,16 @@ from mixnet.ops.schema.attributes import to_text
 from mixnet.ops.schema.rewrites import ask, names
 from mixnet.passes.facts import Facts, Known
 
-_LOOK_BACK = 16  # operations that are searched for a dtype: bounded, so that the pass is linear
+_LOOK_BACK = 16  # the most operations that are searched for a dtype, so that the pass is linear
 
 
 def simplify(graph: Graph, facts: Facts | None = None) -> Graph:
-    """A graph of the same values, bit by bit, and the same gradients with fewer operations.
+    """A graph with fewer operations and the same values, to the bit, and the same gradients.
 
-    It removes copies; ``Dropout`` that drops nothing; joins of one array; casts to the same dtype; a
-    reshape followed by another one; transposes that cancel, and the first of two that do not; products
-    and quotients with 1 and differences to 0. Sums with 0 stay: -0 + 0 is 0. The gradients of one array
-    may be added in another order than before.
+    It removes copies; ``Dropout`` that drops nothing; concatenations of one array; casts to the same dtype;
+    a reshape before another one; transposes that cancel, and merges two that do not; products and quotients
+    with 1, and differences with 0. Sums with 0 remain, because -0 + 0 is 0. The gradients of one array may
+    be added in another order than before.
     """
     inputs = facts.known_inputs(graph) if facts is not None else {}
 
@@ -37,7 +37,7 @@ def simplify(graph: Graph, facts: Facts | None = None) -> Graph:
 def drop_gradient_rules(graph: Graph, facts: Facts | None = None) -> Graph:
     """A graph without operators that only define a gradient, such as ``BlockGrad``.
 
-    For graphs that will not be differentiated again.
+    It is for graphs that will not be differentiated.
     """
     if not any(node.op is not None and node.op.rewrites.only_gradient for node in graph.nodes):
         return graph
@@ -49,7 +49,7 @@ def drop_gradient_rules(graph: Graph, facts: Facts | None = None) -> Graph:
 
 
 def _attributes(node: Node) -> dict[str, Any]:
-    """Attributes by name; a number that is an input of the program is unknown: None."""
+    """Attributes by name; None for numbers that are inputs of the program, whose values are unknown."""
     scalars = [None if type(number) is ScalarSlot else number for number in node.scalars]
     return node.op.keywords(node.statics, scalars)
 
@@ -66,7 +66,7 @@ def _is_unchanged(node: Node, entries: Sequence[Entry], inputs: Mapping[Node, Kn
 
 
 def _combined(node: Node, entries: Sequence[Entry]) -> Node | tuple[Entry, ...] | None:
-    """One node for this one and the one before it; None if both are needed."""
+    """One node that replaces this one and its input; None if both are needed."""
     rule, before = node.op.rewrites.combined, entries[0].node if entries else node
     if rule is None or before.is_variable or before.op.rewrites.combined is not rule:
         return None
@@ -78,7 +78,7 @@ def _combined(node: Node, entries: Sequence[Entry]) -> Node | tuple[Entry, ...] 
 
 
 def _reshaped(node: Node, entries: Sequence[Entry]) -> Node | None:
-    """The node applied before other changes of the shape; None if its shape refers to theirs."""
+    """The node, applied before other reshapes; None if its shape refers to theirs."""
     rule = node.op.rewrites.sets_shape
     if rule is None:
         return None
@@ -93,10 +93,10 @@ def _reshaped(node: Node, entries: Sequence[Entry]) -> Node | None:
 
 
 def known_dtype(entry: Entry, inputs: Mapping[Node, Known]) -> np.dtype | None:
-    """The dtype of an entry if it follows from the few operations before it, else None.
+    """The dtype of an entry, if it follows from a few operations before it; otherwise None.
 
     Args:
-        entry: any.
+        entry: the entry.
         inputs: shape and dtype of variables.
     """
     for _ in range(_LOOK_BACK):

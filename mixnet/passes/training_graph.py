@@ -1,4 +1,4 @@
-"""A graph and the gradients of its outputs as one graph: the computation of a training step."""
+"""Forward and gradients as one graph: the computation of a training step."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from mixnet.passes.recompute import recompute as recomputation_of
 
 
 class TrainingGraph(NamedTuple):
-    """``graph`` has the outputs, then new states, then gradients as heads.
+    """A training graph; its heads are the outputs, then new states, then gradients.
 
-    ``gradients`` names the input of each gradient, ``added_to`` those whose gradient is added to the
+    ``gradients`` lists the input of each gradient, ``added_to`` those whose gradient is added to the
     existing one; ``heads`` are the variables that hold the gradients of the outputs, ``sums`` those
     that hold the existing gradients.
     """
@@ -33,10 +33,10 @@ def training_graph(
     """Forward and gradients as one graph.
 
     Args:
-        graph: forward, with modes set and keys assigned.
-        requests: ``write``, ``add`` or ``null`` by the name of an input.
-        recompute: ``mirror`` or ``sublinear``: gradients compute results of forward again rather
-            than read them; see :mod:`mixnet.passes.recompute`.
+        graph: the forward graph, with modes set and keys assigned.
+        requests: ``write``, ``add`` or ``null``, by names of inputs.
+        recompute: ``mirror`` or ``sublinear``: gradients recompute forward results instead of reading
+            them; see :mod:`mixnet.passes.recompute`.
     """
     requested = [node for node in graph.inputs if requests.get(node.name, "null") != "null"]
     outputs = graph.heads[: graph.num_outputs]

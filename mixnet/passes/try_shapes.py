@@ -1,4 +1,4 @@
-"""Inference from partly known shapes, by trying sizes for the unknown dimensions.
+"""Inference from partly known shapes, by trying values for the unknown extents.
 
 An operator is evaluated at several extents. An extent of the result that is always the same does not
 depend on the unknown ones; one that doubles with an extent of the input corresponds to it. So shapes
@@ -16,9 +16,9 @@ Shape = tuple[int, ...]
 Outputs = Callable[[Shape], Sequence[Shape]]
 Place = tuple[Any, int]
 
-# In place of an unknown extent; large and with many divisors, for strides. Its double is tried too.
+# The trial value of an unknown extent: large, with many divisors, for strides. Its double is tried, too.
 TRIAL = 960
-_MOST_TRIED = 48  # choices of extents that are looked through for one that fits
+_MOST_TRIED = 48  # the most combinations of extents that are tried
 
 
 def forward_from(
@@ -29,12 +29,13 @@ def forward_from(
     """Shapes that follow from partly known ones, with -1 for an extent that depends on unknown ones.
 
     Args:
-        function: shapes that follow from complete ones; raises where they do not fit together.
-        shapes: by a key; extents below ``least`` are unknown.
+        function: returns the shapes that follow from complete ones; raises an error if they contradict each
+            other.
+        shapes: shapes by a key; extents below ``least`` are unknown.
         least: the least extent that is known.
 
     Returns:
-        None if no numbers were found that fit.
+        None if no trial values fit.
     """
     places = [
         (key, axis)
@@ -58,7 +59,7 @@ def _at(
     fixed: Mapping[Place, int],
     number: int,
 ) -> Any:
-    """What follows with some extents ``fixed`` and the ``number`` for the others; None if nothing."""
+    """The result with some extents ``fixed`` and ``number`` for the others; None if these do not fit."""
     tried = {key: list(shape) for key, shape in shapes.items()}
     for key, axis in places:
         tried[key][axis] = fixed.get((key, axis), number)
@@ -71,13 +72,13 @@ def _at(
 def _fits_together(
     function: Callable[..., Any], shapes: Any, places: list[Place]
 ) -> Iterator[Mapping[Place, int]]:
-    """Extents that some places must have for the others to be free, such as those of other inputs."""
+    """Extents that some unknowns must have so that the others are free, such as those of other inputs."""
     if _at(function, shapes, places, {}, TRIAL) is not None:
         yield {}
         return
     known = {extent for shape in shapes.values() for extent in shape if extent > 0}
     if not known:
-        return  # one alone would be a guess
+        return  # for a single unknown it would be a guess
     candidates = sorted(known | {1})
     choices = (
         dict(zip(chosen, extents, strict=True))
@@ -85,7 +86,7 @@ def _fits_together(
         for chosen in combinations(places, count)
         for extents in product(candidates, repeat=count)
     )
-    enough = 0  # how many places had to be fixed
+    enough = 0  # the number of unknowns that had to be fixed
     for fixed in islice(choices, _MOST_TRIED):
         if enough and len(fixed) > enough:
             return
@@ -112,7 +113,7 @@ def input_of(outputs: Outputs, known: object, targets: Sequence[Any], least: int
     """The shape of an operator's only input; None unless each of its axes appears in an output.
 
     Args:
-        outputs: shapes of all outputs of a shape of the input; raises where the operator refuses it.
+        outputs: returns the shapes of all outputs for a shape of the input; raises an error if it is refused.
         known: the known part of the input's shape, with extents below ``least`` where unknown, or None.
         targets: shapes of the outputs, or None, likewise.
         least: the least extent that is known.
@@ -133,7 +134,7 @@ def _ranks(known: Any, targets: Sequence[Any]) -> Iterator[Shape]:
 
 
 def _tried(outputs: Outputs, start: Shape, least: int, doubled: int = -1) -> Sequence[Shape] | None:
-    """Outputs with TRIAL in place of unknown extents, twice that for one axis; None if they are refused."""
+    """Outputs with TRIAL for unknown extents, and twice that for one axis; None if these are refused."""
     numbers = [2 * TRIAL if axis == doubled else TRIAL for axis in range(len(start))]
     shape = [
         extent if extent >= least else number for extent, number in zip(start, numbers, strict=True)
@@ -174,7 +175,7 @@ def _fits(outputs: Sequence[Shape], targets: Sequence[Any]) -> bool:
 def _extents(
     plain: Sequence[Shape], doubled: Sequence[Shape], targets: Sequence[Any], least: int
 ) -> Iterator[int]:
-    """The extent of an axis by each extent of an output that doubles with it; -1 by one that is unknown."""
+    """The extent of an axis implied by each output extent that doubles with it; -1 if that is unknown."""
     for first, second, shape in zip(plain, doubled, targets, strict=False):
         extents = (-1,) * len(first) if shape is None else shape
         for small, large, extent in zip(first, second, extents, strict=False):
@@ -187,7 +188,7 @@ def _extents(
 
 
 def _confirmed(outputs: Outputs, shape: Shape, targets: Sequence[Any], least: int) -> Shape | None:
-    """The shape, if the operator gives the outputs for it, and others for one that is a little larger."""
+    """The shape, if it gives these outputs, and a slightly larger one gives others; otherwise None."""
     shapes = _tried(outputs, shape, least)
     if shapes is None or not _fits(shapes, targets) or _drops_ones(outputs, shape, shapes):
         return None
@@ -195,7 +196,7 @@ def _confirmed(outputs: Outputs, shape: Shape, targets: Sequence[Any], least: in
         for extent, wish in zip(one, known or (), strict=False):
             if wish >= least and extent != wish:
                 return None
-    for axis, extent in enumerate(shape):  # as where windows are rounded off
+    for axis, extent in enumerate(shape):  # as for windows, whose number is rounded
         larger = (*shape[:axis], extent + 1, *shape[axis + 1 :])
         if extent >= least and _same(_tried(outputs, larger, least), shapes):
             return None
@@ -203,7 +204,7 @@ def _confirmed(outputs: Outputs, shape: Shape, targets: Sequence[Any], least: in
 
 
 def _drops_ones(outputs: Outputs, shape: Shape, shapes: Sequence[Shape]) -> bool:
-    """Whether axes of extent one are left out, so that any number of them may have been there."""
+    """Whether axes of extent 1 are dropped, so that the input may have had any number of them."""
     try:
         ones = outputs((1,) * len(shape))
     except Exception:  # it does not take such an input, for whatever reason

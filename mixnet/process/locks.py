@@ -256,7 +256,6 @@ def _after_fork() -> None:
         _start_watching()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(after_in_child=_after_fork)
 if checked:
     _start_watching()

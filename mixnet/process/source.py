@@ -1,4 +1,4 @@
-"""The user's source line: the line outside this library that an operation comes from."""
+"""The user's source line: the line outside this library that an operation comes from; names of functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 import sysconfig
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
@@ -273,3 +273,8 @@ def source_lines(boundary: FrameType | None = None, calls: bool = False) -> Iter
         yield
     finally:
         _state.on, _state.boundary, _state.calls = before
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """The name of a function, or of the class of another callable object."""
+    return str(getattr(function, "__name__", type(function).__name__))

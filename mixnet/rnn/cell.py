@@ -9,6 +9,7 @@ from mixnet import initializer
 from mixnet import symbol as sym
 from mixnet.base import CheckError, NotDefinedError
 from mixnet.ndarray import concatenate
+from mixnet.process.docstrings import inherit_arguments
 from mixnet.symbol.symbol import Symbol, Variable
 
 
@@ -77,6 +78,10 @@ class BaseRNNCell:
 
     _cells: Sequence[BaseRNNCell] = ()
     """The cells that it consists of."""
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        inherit_arguments(cls)
 
     def __init__(self, prefix: str = "", params: RNNParams | None = None):
         self._own_params = params is None

@@ -21,8 +21,7 @@ class Feature:
 
     Args:
         name: as MXNet spells it.
-        enabled: whether it is available, or a function that finds out, which is called when
-            somebody asks.
+        enabled: whether it is available, or a function that determines it on first use.
     """
 
     __slots__ = ("_enabled", "_name")
@@ -74,10 +73,10 @@ _SSE3 = "pni"  # what Linux calls it
 def feature_list() -> list[Feature]:
     """All features of MXNet 1.9.1, in its order, with their state here.
 
-    What MXNet decides when it is compiled is asked of the machine: ``CPU_*`` and ``F16C`` are
-    instructions that XLA may use, ``CUDA``, ``CUDNN`` and ``NCCL`` come with JAX's CUDA plugin.
-    ``MKLDNN`` is whether jaxlib has oneDNN, which convolutions may use. Libraries that mixnet
-    does not use (OpenMP, BLAS, TensorRT, TVM, ...) are not enabled.
+    MXNet fixes them when it is compiled; here they are determined on the machine: ``CPU_*`` and ``F16C``
+    are instructions that XLA may use, ``CUDA``, ``CUDNN`` and ``NCCL`` come with JAX's CUDA plugin, and
+    ``MKLDNN`` says whether jaxlib has oneDNN, which convolutions may use. Libraries that mixnet does not
+    use (OpenMP, BLAS, TensorRT, TVM, ...) are not enabled.
     """
     cuda, flags = _has_cuda(), _instructions()
     enabled: dict[str, bool | Callable[[], bool]] = {
@@ -129,7 +128,7 @@ class Features(OrderedDict[str, Feature]):
         return cls.instance
 
     def __init__(self) -> None:
-        """Does nothing if called again."""
+        """Do nothing if called again."""
 
     def __repr__(self) -> str:
         return str(list(self.values()))

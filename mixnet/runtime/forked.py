@@ -71,7 +71,7 @@ LOST = _Lost()
 def _put(data: object, device: jax.Device) -> np.ndarray:
     if device.platform != "cpu" or not isinstance(data, np.ndarray):
         raise _refusal(f"copy an array to {device}")
-    return data  # as workers of a DataLoader have it
+    return data  # as in workers of a DataLoader
 
 
 def _place(data: np.ndarray, spec: value.Spec) -> np.ndarray:
@@ -122,7 +122,8 @@ def _after_fork() -> None:
         return
     state.state.segment = None
     _replace()
-    # Ending a client waits for its threads, which are not here: it lives as long as the process.
+    # Destroying a client would wait for its threads, which do not exist here: it lives until the
+    # process ends.
     for backend in backends:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(backend))
     _immortal.extend(backends)
@@ -147,5 +148,4 @@ def _backends() -> list[Any]:
     return backends
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
+os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

@@ -18,6 +18,7 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Node
 from mixnet.passes.changes import changes
 from mixnet.passes.facts import Known
+from mixnet.private_jax.jaxprs import Literal
 from mixnet.runtime.compile.lower import lower, scopes
 from mixnet.runtime.compile.options import compiler_options, options_to_read
 from mixnet.runtime.compile.scope import compiling_for
@@ -297,11 +298,11 @@ def _stablehlo(text: str, names: set[str]) -> tuple[str, dict[str, list[int]]]:
 def _equations(jaxpr: Any, names: set[str]) -> dict[str, list[str]]:
     """The primitives that each node became, by its scope; those that nothing reads left out."""
     equations: dict[str, list[str]] = {}
-    needed = {var for var in jaxpr.jaxpr.outvars if not hasattr(var, "val")}
+    needed = {var for var in jaxpr.jaxpr.outvars if not isinstance(var, Literal)}
     for equation in reversed(jaxpr.jaxpr.eqns):
         if not equation.effects and not any(var in needed for var in equation.outvars):
             continue
-        needed.update(var for var in equation.invars if not hasattr(var, "val"))
+        needed.update(var for var in equation.invars if not isinstance(var, Literal))
         scope = scope_in(str(equation.source_info.name_stack), names)
         if scope is not None:
             equations.setdefault(scope, []).insert(0, equation.primitive.name)

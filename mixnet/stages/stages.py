@@ -6,14 +6,13 @@ import inspect
 import linecache
 import sys
 import weakref
-from collections.abc import Callable
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from mixnet.base import AttributeTypeError
 from mixnet.context import Context, current_context
 from mixnet.gluon.block import Block, HybridBlock
-from mixnet.process.source import is_users
+from mixnet.process.source import function_name, is_users
 from mixnet.runtime.trace.trace_key import TraceKey
 from mixnet.runtime.value.state import state
 from mixnet.stages.program import Program, compile_program
@@ -165,7 +164,7 @@ def stages(
     elif callable(target):
         known = _code(target)
         names = parameter_names(target) if isinstance(target, Block) else {}
-        name = target.name if isinstance(target, Block) else _name(target)
+        name = target.name if isinstance(target, Block) else function_name(target)
         result = of_function(target, name, inputs, named, train, boundary, names)
     else:
         raise AttributeTypeError(
@@ -200,10 +199,6 @@ def _code(function: object) -> Any:
     if isinstance(function, MethodType):
         function = function.__func__
     return function.__code__ if isinstance(function, FunctionType) else function
-
-
-def _name(function: Callable[..., Any]) -> str:
-    return getattr(function, "__name__", type(function).__name__)
 
 
 def _source(target: object, programs: list[Program]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from mixnet.base import AttributeTypeError, MXNetError, did_you_mean
 from mixnet.context import Context
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import find
 from mixnet.passes.facts import Facts
 from mixnet.passes.partition import Part, partition
@@ -76,7 +77,7 @@ class Backend:
 
         Args:
             symbol: the part.
-            arrays: parameters that it reads, by name; they do not come with a call.
+            arrays: parameters that it reads, by name; they are not arguments of a call.
             options: what the user gave.
         """
         raise NotImplementedError(
@@ -298,7 +299,7 @@ def optimized(
         return symbol
     arrays = {**dict(args or {}), **dict(aux or {})}
     for name, each in arrays.items():
-        if not hasattr(each, "asnumpy"):
+        if not isinstance(each, NDArray):
             raise AttributeTypeError(
                 f"optimize_for: args and aux are arrays by name; {name!r} is {type(each).__name__}."
             )

@@ -70,7 +70,7 @@ def compose(
         variable.made_from(node)
     note_call(node)
     symbols = inputs.values() if isinstance(inputs, Mapping) else inputs
-    # What is made of symbols by NumPy's rules is one.
+    # Operators on symbols of mx.np give symbols of mx.np.
     kinds = (type(each) for each in symbols if each is not None)
     kind = next((each for each in kinds if each is not Symbol), Symbol)
     return kind([Entry(node, i) for i in range(op.num_visible(statics, len(entries)))])

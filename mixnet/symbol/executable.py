@@ -24,7 +24,7 @@ def executable_graph(
     Args:
         symbol: its arguments, then its auxiliary states become the inputs.
         training: mode of operators that behave otherwise in training.
-        facts: what is known of those inputs.
+        facts: known facts about these inputs.
         watch: called with the name of each change, the graph after it, and its seconds.
     """
     if watch is None:
@@ -52,7 +52,7 @@ def state_graph(symbol: Symbol, training: bool | None = None) -> Graph:
     Operators that write the same state do so one after the other.
 
     Args:
-        symbol: what is composed.
+        symbol: the symbol.
         training: leave out states that stay as they are in this mode.
     """
     inputs = (*symbol.graph.arguments, *symbol.graph.written_variables)

@@ -82,7 +82,7 @@ def graph_to_plan(
     recompute: bool | str,
     training: bool | None = None,
 ) -> tuple[Graph, list[Known]]:
-    """What a plan is made of: the graph, with its gradients, and its inputs' shapes and dtypes."""
+    """The input of a plan: the graph, with its gradients, and its inputs' shapes and dtypes."""
     gradient_requests = {name: each for name, each in requests.items() if each != "null"}
     if training is None:
         training = bool(gradient_requests)

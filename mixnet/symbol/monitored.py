@@ -41,7 +41,7 @@ class Monitor:
         self._gradients: tuple[GraphOp, list[Entry]] | None = None
 
     def show(self, values: Sequence[Value]) -> None:
-        """Show what was computed for ``entries``."""
+        """Show the results for ``entries``."""
         values_of = dict(zip(self.entries, values, strict=True))
         for name, entry in self._shown:
             self._callback(name, NDArray._wrap(values_of[entry].alias()))

@@ -1,4 +1,4 @@
-"""Parameters say what they take: the share of those that are annotated ``Any`` may only fall."""
+"""The share of parameters that are annotated ``Any`` may only fall."""
 
 from __future__ import annotations
 

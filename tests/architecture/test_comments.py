@@ -1,4 +1,4 @@
-"""The rooms that are hard to read have comments: what the code does is in the code, why is not."""
+"""Files that are hard to read have comments, which say why the code does something."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No test waits without limit for another process or thread: a run that hangs says nothing."""
+"""No test waits without a time limit for another process or thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A name says what a value is, not how it came about: ``gradients``, not ``found`` or ``given``."""
+"""Names say what a value is, not where it came from: ``gradients``, not ``found`` or ``given``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be known of an operator is declared on it: no collection of operator names stands elsewhere."""
+"""Facts about operators are declared on them: no other collection lists operators by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of settings is what the package reads, and the page says the same."""
+"""The table of settings lists all settings that the package reads, and so does the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans of backward: what they record is what would be derived anew, for whatever is on the tape."""
+"""Plans of backward: they record the operations that would be derived anew, for every kind of tape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolutions of known networks, forward and both gradients: who computes how fast.
+"""Convolutions of known networks, forward and both gradients: the time with each implementation.
 
 For each shape, in GFLOP/s: ``written`` is XLA's convolution as MXNet writes it, channels first;
 ``xla`` the same with channels last; ``onednn`` what the layout pass takes where XLA has it;

@@ -1,4 +1,4 @@
-"""Updates of 100 million parameters: bytes at the peak of a training step, beside what is needed.
+"""Updates of 100 million parameters: peak memory of a training step, compared with the memory needed.
 
 The peak is what XLA says of the step's program: arguments, results that do not take over an argument's
 buffer, and temporaries. Each rule runs in a process of its own.

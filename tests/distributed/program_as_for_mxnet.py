@@ -1,4 +1,4 @@
-"""Training of two workers as programs for MXNet have it; prints numbers that MXNet prints, too.
+"""A training of two workers, written for MXNet; prints the numbers that MXNet prints.
 
 The arguments are a folder for files, and names of functions here. The expected numbers in ``test_stores.py``
 are those of MXNet 1.9.1, whose scheduler, server and two workers ran this file with ``mxnet`` in place

@@ -1,4 +1,4 @@
-"""Exchanges without end; says how long it took to learn that the others cannot be reached."""
+"""Endless exchanges; prints how long it took to notice that the others cannot be reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stores of two processes do; every process of ``test_stores.py`` runs this."""
+"""Stores of two processes; every process of ``test_stores.py`` runs this program."""
 
 from __future__ import annotations
 

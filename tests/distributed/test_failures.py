@@ -1,4 +1,4 @@
-"""What happens when a process of a job ends too early, or does not come."""
+"""Processes of a job that end too early, or never join."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who sends how many bytes to whom: closed forms, sums that come out, and what a job's connections sent."""
+"""Bytes sent between ranks: closed forms, consistent sums, and the bytes that a job's connections sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run the Python of Markdown pages: ``python run_blocks.py PAGE...`` prints what failed as JSON.
+"""Run the Python code of Markdown pages: ``python run_blocks.py PAGE...`` prints the failures as JSON.
 
 The blocks of a page share their names, in order; pages share nothing but the process. A block
 that begins with ``# From FILE`` quotes a source file and is not run: its lines must be there.

@@ -1,4 +1,4 @@
-"""The animation on the first pages: it is there, small, moves, and says in words what it shows."""
+"""The animation on the first pages: it exists, is small, moves, and has a text description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API reference has every public name, and docstrings become Markdown that says the same."""
+"""The API reference has every public name, and docstrings become equivalent Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The submission scripts train, and go on where a job was stopped."""
+"""The submission scripts train, and resume a job that was stopped."""
 
 from __future__ import annotations
 

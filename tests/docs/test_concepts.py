@@ -1,4 +1,4 @@
-"""Every folder of the package has a page with a picture, and the pictures are what the code gives."""
+"""Every folder of the package has a page with a picture, and the pictures match the code."""
 
 from __future__ import annotations
 

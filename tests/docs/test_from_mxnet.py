@@ -1,4 +1,4 @@
-"""Rows of docs/from-mxnet.md: what MXNet does, what mixnet does, why, and what to do."""
+"""Rows of docs/from-mxnet.md: they name MXNet's behaviour, mixnet's, the reason and the remedy."""
 
 from __future__ import annotations
 

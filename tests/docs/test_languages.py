@@ -1,4 +1,4 @@
-"""The programs of docs/howto/other-languages.md, where what they need is installed.
+"""The programs of docs/howto/other-languages.md, if their requirements are installed.
 
 ``MIXNET_NODE_MODULES`` names the ``node_modules`` folder of ``npm install onnxruntime-node onnxruntime-web``,
 ``MIXNET_ONNXRUNTIME_CPP`` the unpacked release of ONNX Runtime for C++. Without the release, npm's package

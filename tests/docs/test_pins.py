@@ -1,4 +1,4 @@
-"""What the notebooks and Binder install is pinned in one file."""
+"""One file pins all packages that the notebooks and Binder install."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Sphinx is told: views become interactive, notebooks are brought in, nothing is fetched."""
+"""The Sphinx configuration: views become interactive, notebooks are included, nothing is fetched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C at every point where Python can take one: nothing stays half done, and none is lost.
+"""Ctrl-C at every point where Python handles signals: nothing stays half done, and no task is lost.
 
 Run by ``test_interrupts.py``, in a process of its own.
 """

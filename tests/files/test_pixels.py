@@ -1,4 +1,4 @@
-"""Encoded images: sizes that files name, and what is refused before memory is taken for it."""
+"""Encoded images: the sizes in their headers, and images that are refused before memory is allocated."""
 
 from __future__ import annotations
 

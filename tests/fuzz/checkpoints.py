@@ -1,4 +1,4 @@
-"""Checkpoints and what Gluon writes: a symbol or a description of blocks, and parameters."""
+"""Checkpoints and files of Gluon: a symbol or a description of blocks, and parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs workers, watches them, and stores what they find as files to replay."""
+"""Runs workers, watches them, and stores findings as files that can be replayed."""
 
 from __future__ import annotations
 

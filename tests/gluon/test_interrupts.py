@@ -1,4 +1,4 @@
-"""What an interrupt leaves of a network: all parameters as before, or all as afterwards."""
+"""Interrupted calls of networks: all parameters are as before, or all as afterwards."""
 
 from __future__ import annotations
 

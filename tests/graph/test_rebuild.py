@@ -1,4 +1,4 @@
-"""Rebuilding a graph: what does not change is shared, what changes is new together with all that reads it."""
+"""Rebuilding a graph: unchanged nodes are shared, changed nodes and all their readers are new."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random augmentation of record iterators draws what MXNet 1.9.1 draws, with one thread of its own."""
+"""Random augmentation of record iterators draws the numbers of MXNet 1.9.1 with one thread."""
 
 from __future__ import annotations
 

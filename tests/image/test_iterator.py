@@ -1,4 +1,4 @@
-"""ImageIter: where images come from, epochs, overriding, and what is broken."""
+"""ImageIter: sources of images, epochs, overriding, and broken images."""
 
 from __future__ import annotations
 

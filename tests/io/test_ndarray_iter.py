@@ -1,4 +1,4 @@
-"""NDArrayIter and what batches are made of, against numbers of MXNet 1.9.1."""
+"""NDArrayIter and its batches, against numbers of MXNet 1.9.1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Iterators with methods of their own, as MXNet 1.9.1 calls them."""
+"""Iterators with overridden methods, which are called as in MXNet 1.9.1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""2-bit gradients: bit for bit what MXNet 1.9.1 gave, and laws of the residual."""
+"""2-bit gradients: equal to those of MXNet 1.9.1 to the bit, and laws of the residual."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects between workers: only what was signed with the key of the job is unpickled."""
+"""Objects between workers: only those signed with the key of the job are unpickled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches for every metric, and what it is asked between them; it runs under MXNet too."""
+"""Batches for every metric, and the calls between them; this also runs under MXNet."""
 
 import numpy as np
 

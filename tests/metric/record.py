@@ -1,4 +1,4 @@
-"""Ask MXNet 1.9.1 for what its metrics say of the batches of ``batches.py``.
+"""Record the values of MXNet 1.9.1's metrics for the batches of ``batches.py``.
 
 Run it with an interpreter that has mxnet 1.9.1 (Python 3.10, NumPy 1.23)::
 

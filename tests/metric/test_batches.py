@@ -1,4 +1,4 @@
-"""Metrics tell what MXNet 1.9.1 tells, of late and over all time, whenever they are asked."""
+"""Metrics have the values of MXNet 1.9.1, recent and overall, whenever they are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A metric's update waits for nothing and compiles nothing; what only values tell comes later."""
+"""A metric's update does not wait or compile; checks that need values run later."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Mistakes that people make, and what they are told."""
+"""Common mistakes, and the errors for them."""

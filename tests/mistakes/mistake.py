@@ -1,4 +1,4 @@
-"""A mistake: a few lines of a program, the error of the last one, and what its text must say."""
+"""A mistake: a few lines of a program, the error of the last one, and required words of its message."""
 
 from __future__ import annotations
 

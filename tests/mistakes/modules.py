@@ -1,4 +1,4 @@
-"""Modules and what was there before them."""
+"""Mistakes with modules and older interfaces."""
 
 from mixnet.base import (
     AttributeTypeError,

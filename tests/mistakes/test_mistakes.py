@@ -1,4 +1,4 @@
-"""Every mistake raises the error of its row, at its line, in words of the one who made it."""
+"""Every mistake raises the error of its row, at its line, in the user's terms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every operator, given arrays and axes that do not fit, says so in its caller's words."""
+"""Every operator reports arrays and axes that do not fit in its caller's terms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown above the text: the program's lines, the innermost of mixnet, no second error."""
+"""Tracebacks: the program's lines, the innermost line of mixnet, and no second error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FeedForward: what it computes and logs is MXNet 1.9.1's."""
+"""FeedForward: results and log lines are those of MXNet 1.9.1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""fit, score and predict: what is computed, called and logged is MXNet 1.9.1's."""
+"""fit, score and predict: results, calls and log lines are those of MXNet 1.9.1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Indexing reads and writes what NumPy's does; programs of writes and views give what NumPy gives."""
+"""Indexing reads and writes like NumPy's; programs with writes and views have NumPy's results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file that tells type checkers and editors the methods of arrays says what arrays have."""
+"""The stub file with the methods of arrays, for type checkers and editors, lists the methods that exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lessons say of their figures is what the stored figures show."""
+"""Claims of lessons about their figures hold for the stored figures."""
 
 from __future__ import annotations
 

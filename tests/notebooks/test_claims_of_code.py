@@ -1,4 +1,4 @@
-"""What lessons say of numbers, counts and orders is what their code computes."""
+"""Claims of lessons about numbers, counts and orders hold for the results of their code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks of exercises: right answers pass, wrong ones are told what is wrong."""
+"""The checks of exercises: right answers pass, and wrong ones get an explanation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dtypes and values of ``mx.np`` on every dtype, against what MXNet 1.9.1 gave."""
+"""Dtypes and values of ``mx.np`` for every dtype, against results of MXNet 1.9.1."""
 
 from __future__ import annotations
 

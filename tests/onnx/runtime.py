@@ -1,4 +1,4 @@
-"""ONNX Runtime as the truth: what a file computes there."""
+"""ONNX Runtime as the reference: the results of a file there."""
 
 from __future__ import annotations
 

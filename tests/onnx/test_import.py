@@ -1,4 +1,4 @@
-"""Reading ONNX files: what was written, what others write, and what is damaged."""
+"""Reading ONNX files: mixnet's own, other exporters', and damaged ones."""
 
 from __future__ import annotations
 

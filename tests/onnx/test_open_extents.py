@@ -1,4 +1,4 @@
-"""Files whose extents are open: what is read from them takes any, and is exported with them again."""
+"""Files with open extents: imported symbols take any extent, and are exported with open extents again."""
 
 from __future__ import annotations
 

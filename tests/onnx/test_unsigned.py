@@ -1,4 +1,4 @@
-"""Integers between layers in exported files: unsigned around 128, unless somebody else reads them."""
+"""Integers between layers in exported files: unsigned around 128, unless another operator reads them."""
 
 from __future__ import annotations
 

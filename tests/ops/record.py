@@ -1,4 +1,4 @@
-"""What is said about an operator to test it."""
+"""The record that describes how an operator is tested."""
 
 from __future__ import annotations
 

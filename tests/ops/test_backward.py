@@ -1,4 +1,4 @@
-"""Operators that are gradients of other operators: what autograd finds, and their errors."""
+"""Operators that are gradients of other operators: the results of autograd, and their errors."""
 
 from __future__ import annotations
 

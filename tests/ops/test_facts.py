@@ -1,4 +1,4 @@
-"""A new operator says all that there is to know about it: no other file names it."""
+"""All facts about a new operator are declared on it: no other file names it."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Operators that compute in floating point numbers alone refuse the others, as MXNet 1.9.1 does."""
+"""Operators that only compute in floating point refuse other dtypes, as MXNet 1.9.1 does."""
 
 from __future__ import annotations
 

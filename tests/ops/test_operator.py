@@ -1,4 +1,4 @@
-"""What stands in a node is an Operator, which answers everything that a graph asks of it."""
+"""The operator of a node is an Operator, with everything that a graph needs to know."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The operator reference in ``docs/reference/operators`` is what the registry gives now."""
+"""The operator reference in ``docs/reference/operators`` matches the registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keywords that an operator does not have; what is expected was printed by MXNet 1.9.1."""
+"""Keywords that an operator does not have; MXNet 1.9.1 printed the expected results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What optimizers share: names, learning rates of parameters, counts, precision, programs."""
+"""Common features of optimizers: names, learning rates of parameters, counts, precision, programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are made to do harm: they are refused, whatever else they hold."""
+"""Malicious files are refused, whatever else they contain."""
 
 from __future__ import annotations
 

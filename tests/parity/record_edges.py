@@ -1,4 +1,4 @@
-"""Ask MXNet 1.9.1 what its operators give at the edges of numbers, shapes and dtypes, and store its answers.
+"""Record the results of MXNet 1.9.1's operators at the edges of numbers, shapes and dtypes.
 
 Run it where mixnet runs, with an interpreter that has mxnet 1.9.1::
 

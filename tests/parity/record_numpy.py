@@ -1,4 +1,4 @@
-"""Ask MXNet 1.9.1 what the functions of ``mx.np`` and ``npx`` give, and store where NumPy differs.
+"""Record the results of MXNet 1.9.1's ``mx.np`` and ``npx`` where NumPy's differ.
 
 Run it with an interpreter that has mxnet 1.9.1 (Python 3.10, NumPy 1.23)::
 

@@ -1,4 +1,4 @@
-"""Ask MXNet 1.9.1 what small programs give, and store its answers.
+"""Record the results of small programs in MXNet 1.9.1.
 
 Run it with an interpreter that has mxnet 1.9.1; it needs nothing of mixnet::
 

@@ -1,4 +1,4 @@
-"""Ask MXNet 1.9.1 what it draws in loops and branches of hybridized blocks, and store its answers.
+"""Record the draws of MXNet 1.9.1 in loops and branches of hybridized blocks.
 
 Run it with an interpreter that has mxnet 1.9.1::
 

@@ -1,4 +1,4 @@
-"""Ask MXNet 1.9.1 about recurrent networks and the model zoo, and store what it says.
+"""Record the results of MXNet 1.9.1 for recurrent networks and the model zoo.
 
 Run it with an interpreter that has mxnet 1.9.1 (Python 3.10, NumPy 1.23)::
 

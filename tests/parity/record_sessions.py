@@ -1,4 +1,4 @@
-"""Sessions: small programs that go on from one another, as the cells of a notebook do.
+"""Sessions: small programs that continue each other, like the cells of a notebook.
 
 Run it with an interpreter that has mxnet 1.9.1 (Python 3.10, NumPy 1.23)::
 

@@ -1,4 +1,4 @@
-"""Ask MXNet 1.9.1 what follows from shapes that are partly known, and store its answers.
+"""Record the shapes that MXNet 1.9.1 infers from partly known ones.
 
 Run it with an interpreter that has mxnet 1.9.1; it needs nothing of mixnet::
 

@@ -1,4 +1,4 @@
-"""Operators at the edges of numbers, shapes and dtypes, against what MXNet 1.9.1 said of them.
+"""Operators at the edges of numbers, shapes and dtypes, against results of MXNet 1.9.1.
 
 Errors, dtypes and shapes are known when a call is recorded, so nothing is computed for them; the values
 for NaN, infinities and very large and small numbers are computed in one program for each kind of question.

@@ -1,4 +1,4 @@
-"""``.params`` files: what MXNet wrote is read, what is written is MXNet's bytes, damage is named."""
+"""``.params`` files: MXNet's are read, written bytes are MXNet's, and damage is reported."""
 
 from __future__ import annotations
 

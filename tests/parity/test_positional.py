@@ -1,4 +1,4 @@
-"""What is given by position after the attributes of an operator; as in MXNet 1.9.1."""
+"""Positional arguments after the attributes of an operator, as in MXNet 1.9.1."""
 
 from __future__ import annotations
 

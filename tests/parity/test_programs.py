@@ -1,4 +1,4 @@
-"""Small programs, an expression each: what MXNet 1.9.1 gave, values or the class of the exception."""
+"""Small programs of one expression: the value or exception class of MXNet 1.9.1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that attributes take: what MXNet 1.9.1 refuses is refused, what it accepts is accepted."""
+"""Ranges of attributes: values are refused or accepted as in MXNet 1.9.1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from partly known shapes, forward and back, against MXNet 1.9.1.
+"""Inference from partly known shapes, forward and backward, against MXNet 1.9.1.
 
 mixnet never knows less than MXNet, nor anything else. It may know more: it goes back through
 more operators, and leaves open what MXNet refuses because a check wants a whole shape.

@@ -1,4 +1,4 @@
-"""Random graphs for the tests of passes, and what they are called with."""
+"""Random graphs for the tests of passes, with their inputs."""
 
 from __future__ import annotations
 

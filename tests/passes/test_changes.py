@@ -1,4 +1,4 @@
-"""What a pass changed, told from the graphs before and after it."""
+"""The changes of a pass, derived from the graphs before and after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layout pass: what it changes, and that results stay the same, forward and backward."""
+"""The layout pass: its changes, and equal results, forward and backward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partly known shapes, against what MXNet 1.9.1 answered."""
+"""Partly known shapes, against results of MXNet 1.9.1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Equal calls are inferred once; what is remembered is never taken for another call."""
+"""Equal calls are inferred once, and cached results are never used for other calls."""
 
 from __future__ import annotations
 

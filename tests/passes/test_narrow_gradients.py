@@ -1,4 +1,4 @@
-"""Narrow gradients: what they read, and that they are the gradients."""
+"""Narrow gradients: the arrays that they read, and their values."""
 
 from __future__ import annotations
 

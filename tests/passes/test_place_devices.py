@@ -1,4 +1,4 @@
-"""Model parallelism: the parts of a graph on several devices give what one device gives."""
+"""Model parallelism: a graph on several devices has the results of one device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simplification leaves out what changes nothing, and nothing else."""
+"""Simplification only removes operations without an effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions with a derivative of their own agree with those of JAX's public decorators."""
+"""Functions with custom derivatives agree with JAX's public decorators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The garbage collector waits while graphs are built, and always comes back."""
+"""The garbage collector is paused while graphs are built, and always enabled again."""
 
 from __future__ import annotations
 

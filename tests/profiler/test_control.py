@@ -1,4 +1,4 @@
-"""Starting, stopping, pausing and writing; what programs leave in the profile."""
+"""Starting, stopping, pausing and writing; traces of programs in the profile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operators written in Python do is counted under their names, as in MXNet 1.9.1."""
+"""Operations of Python operators are counted under their names, as in MXNet 1.9.1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users mark: tasks, frames, events, counters, markers."""
+"""User-defined objects of the profiler: tasks, frames, events, counters, markers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Chrome trace: what the format asks for, and nothing lost."""
+"""The Chrome trace: it is valid and complete."""
 
 from __future__ import annotations
 

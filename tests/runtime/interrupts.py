@@ -1,4 +1,4 @@
-"""Ctrl-C before every line on the way of an operation: what is recorded afterwards, and before, is right.
+"""Ctrl-C before every line of recording: operations recorded before and afterwards are correct.
 
 Run by ``test_interrupts.py``, in a process of its own.
 """

@@ -1,4 +1,4 @@
-"""What an operation that fails was to replace is what it was: nothing is lost."""
+"""Arrays that a failing operation was to replace keep their contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs with convolutions that run often are compiled once more, with what cannot be kept on disk."""
+"""Frequently run programs with convolutions are recompiled with libraries that cannot be stored on disk."""
 
 from __future__ import annotations
 

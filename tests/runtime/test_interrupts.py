@@ -1,4 +1,4 @@
-"""The tests of ``interrupts.py``, in a process of their own: tracers and signals disturb a test runner."""
+"""The tests of ``interrupts.py``, in a separate process: tracers and signals disturb a test runner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laziness: what is compiled, kept, reused, freed; naive against lazy."""
+"""Laziness: compiled, cached, reused and freed programs and arrays; naive against lazy."""
 
 from __future__ import annotations
 

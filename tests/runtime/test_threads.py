@@ -1,4 +1,4 @@
-"""Arrays under several threads, failing operations, and what the engine does for the runtime."""
+"""Arrays in several threads, failing operations, and the engine's work for the runtime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recording apart: what is recorded is told, and nothing of the program around it changes."""
+"""Isolated recording: recorded operations are returned, and the surrounding program does not change."""
 
 from __future__ import annotations
 

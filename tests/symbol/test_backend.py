@@ -1,4 +1,4 @@
-"""Backends: who computes parts of a graph."""
+"""Backends that compute parts of a graph."""
 
 from __future__ import annotations
 

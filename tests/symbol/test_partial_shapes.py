@@ -1,4 +1,4 @@
-"""What infer_shape_partial carries on with sizes that are not known. Answers are MXNet 1.9.1's."""
+"""infer_shape_partial with unknown extents, against results of MXNet 1.9.1."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Checks of operators: they pass what is right and name what is wrong."""
+"""Checks of operators: they accept right operators and name errors of wrong ones."""
 
 from __future__ import annotations
 

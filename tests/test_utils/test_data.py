@@ -1,4 +1,4 @@
-"""Random data, tests of distributions, settings, and what the module hands out."""
+"""Random data, tests of distributions, settings, and other functions of the module."""
 
 from __future__ import annotations
 

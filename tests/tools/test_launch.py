@@ -1,4 +1,4 @@
-"""``mixnet-launch``: what it would run, and how it looks after processes."""
+"""``mixnet-launch``: the commands that it runs, and how it watches processes."""
 
 from __future__ import annotations
 

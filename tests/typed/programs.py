@@ -1,4 +1,4 @@
-"""Programs as people write them, for the type checker: annotations must allow what the library takes.
+"""Typical programs for the type checker: annotations must allow everything that the library accepts.
 
 ``make lint`` checks this file; nothing runs it.
 """

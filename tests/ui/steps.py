@@ -1,4 +1,4 @@
-"""What a person does with each view: a click, keys; and what Python has to be told of it."""
+"""A user's actions in each view: a click, keys; and the messages that Python must receive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every notebook of the course in a real browser: opened as it is stored, run, saved, opened again, read.
+"""Every notebook of the course in a real browser: opened as stored, run, saved, reopened, read.
 
 All of them take minutes: ``make browser-course``. Otherwise one is opened, and another is run.
 """

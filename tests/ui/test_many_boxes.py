@@ -1,4 +1,4 @@
-"""Memory with 50,000 boxes: all are there, few are drawn one by one, and what is looked at becomes sharp."""
+"""Memory with 50,000 boxes: all exist, few are drawn separately, and zooming makes them sharp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The memory pane brings what is selected elsewhere into sight."""
+"""The memory pane scrolls to a selection made elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What looks for text that cannot be read finds each kind of it, and nothing in a good page."""
+"""The search for unreadable text finds each kind of it, and nothing on a good page."""
 
 from __future__ import annotations
 

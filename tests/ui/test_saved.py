@@ -1,4 +1,4 @@
-"""An ordinary save keeps every figure: run, save, come back with a new kernel, run again."""
+"""An ordinary save keeps every figure: run, save, reopen with a new kernel, run again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views save their picture; the graph saves itself as it is opened now."""
+"""Views save their picture; the graph saves its present state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The timeline brings what is selected elsewhere into sight."""
+"""The timeline scrolls to a selection made elsewhere."""
 
 from __future__ import annotations
 

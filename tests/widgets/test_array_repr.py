@@ -1,4 +1,4 @@
-"""What a notebook shows of an array once views are there: a live one where there is more to see."""
+"""The display of an array in a notebook: a live view if there is more to see than the numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TrainingBoard: what it keeps against what was logged, its buttons against real threads, real trainings."""
+"""TrainingBoard: its data against the logged values, its buttons against real threads, real trainings."""
 
 from __future__ import annotations
 

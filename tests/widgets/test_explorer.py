@@ -1,4 +1,4 @@
-"""OpExplorer: what the page computes equals what mixnet's operators give."""
+"""OpExplorer: the page computes the results of mixnet's operators."""
 
 from __future__ import annotations
 

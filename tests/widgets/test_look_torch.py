@@ -1,4 +1,4 @@
-"""``mx.look`` of torch modules: graph, numbers, FLOPs and memory against what torch itself says."""
+"""``mx.look`` of torch modules: graph, numbers, FLOPs and memory against torch itself."""
 
 from __future__ import annotations
 

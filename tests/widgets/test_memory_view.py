@@ -1,4 +1,4 @@
-"""MemoryView: its figures are those of the planner and of the log, and its boxes are where they say."""
+"""MemoryView: its figures are the planner's and the log's, and its boxes are in the right places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EngineTimeline: columns against what was pushed, dependencies against serial order, and the scope."""
+"""EngineTimeline: columns against pushed tasks, dependencies against serial order, and the scope."""
 
 from __future__ import annotations
 

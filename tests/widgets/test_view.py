@@ -1,4 +1,4 @@
-"""What all views share, over every view that there is (``examples.py`` makes one of each)."""
+"""Common features of all views (``examples.py`` creates one of each)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why? Answers say what the recorded facts say, in Python, in payloads, and on pages without a kernel."""
+"""Why? Answers agree with the recorded facts, in Python, in payloads, and on pages without a kernel."""
 
 from __future__ import annotations
 

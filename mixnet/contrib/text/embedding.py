@@ -235,6 +235,14 @@ class _TokenEmbedding(vocab.Vocabulary):
         self._vec_len = table.shape[1]
         self._idx_to_vec = _array(table)
 
+    def _load_pretrained(
+        self, name: str, root: str, init_unknown_vec: Init, vocabulary: vocab.Vocabulary | None
+    ) -> None:
+        """Load the vectors of a published file, for the tokens of a vocabulary."""
+        path = self._get_pretrained_file(root, name)
+        self._load_embedding(path, " ", init_unknown_vec)
+        self._build_embedding_for_vocabulary(vocabulary)
+
     def _build_embedding_for_vocabulary(self, vocabulary: vocab.Vocabulary | None) -> None:
         if vocabulary is None:
             return
@@ -380,9 +388,7 @@ class GloVe(_TokenEmbedding):
     ):
         self._check_pretrained_file_names(pretrained_file_name)
         super().__init__(**kwargs)
-        path = self._get_pretrained_file(embedding_root, pretrained_file_name)
-        self._load_embedding(path, " ", init_unknown_vec)
-        self._build_embedding_for_vocabulary(vocabulary)
+        self._load_pretrained(pretrained_file_name, embedding_root, init_unknown_vec, vocabulary)
 
 
 @register
@@ -420,9 +426,7 @@ class FastText(_TokenEmbedding):
     ):
         self._check_pretrained_file_names(pretrained_file_name)
         super().__init__(**kwargs)
-        path = self._get_pretrained_file(embedding_root, pretrained_file_name)
-        self._load_embedding(path, " ", init_unknown_vec)
-        self._build_embedding_for_vocabulary(vocabulary)
+        self._load_pretrained(pretrained_file_name, embedding_root, init_unknown_vec, vocabulary)
 
 
 class CustomEmbedding(_TokenEmbedding):

@@ -15,6 +15,7 @@ from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError
 from mixnet.export.network import network_of
 from mixnet.export.page.program import Program
 from mixnet.files.whole_file import write_whole
+from mixnet.ndarray.ndarray import NDArray
 
 _HERE = Path(__file__).parent
 _MOST_PICTURE = 1024  # pixels along a side that is drawn on
@@ -165,7 +166,7 @@ def _examples(examples: object, count: int) -> list[list[float]]:
     """Numbers of each example; four digits are more than a screen shows."""
     if examples is None:
         return []
-    pictures = examples.asnumpy() if hasattr(examples, "asnumpy") else np.asarray(examples)
+    pictures = examples.asnumpy() if isinstance(examples, NDArray) else np.asarray(examples)
     rows = pictures.reshape(len(pictures), -1) if pictures.ndim > 1 else pictures
     if rows.ndim != 2 or rows.shape[1] != count or not 0 < len(rows) <= _MOST_EXAMPLES:
         raise ShapeError(

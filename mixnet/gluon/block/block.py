@@ -29,6 +29,7 @@ from mixnet.gluon.utils import HookHandle
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load, save
 from mixnet.numpy.ndarray import ndarray as np_ndarray
+from mixnet.process.docstrings import inherit_arguments
 from mixnet.process.source import user_source
 from mixnet.process.subroutine import checked_function
 from mixnet.process.tracebacks import shortened
@@ -61,13 +62,17 @@ class Block:
     """
 
     _is_layer = True
-    """Whether a summary lists it, and not only what it contains."""
+    """Whether a summary lists the block itself, not only its children."""
     _active = False
-    """Whether it is hybridized."""
+    """Whether the block is hybridized."""
     _cached_graph: Any = ()
-    """Of a block that has been composed: its variables and its symbol."""
+    """The variables and the symbol of a composed block."""
     _formats: tuple[Any, Any] = (None, None)
-    """Structures of its inputs and outputs then."""
+    """The structures of its inputs and outputs when it was composed."""
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        inherit_arguments(cls)
 
     def __init__(
         self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: object
@@ -209,7 +214,7 @@ class Block:
                 )
 
     def _walk(self) -> list[Block]:
-        """It and all blocks below it, each once."""
+        """The block and all its descendants, each once."""
         blocks: dict[Block, None] = {}
         waiting: list[Block] = [self]
         while waiting:
@@ -336,7 +341,7 @@ class Block:
         if names is not None:
             loaded = renamed(loaded, names, f"file '{filename}'")
         elif loaded and not any("." in name for name in loaded):
-            # a file without structure: names as of collect_params(), with or without the prefix
+            # a file without structure has the names of collect_params(), with or without the prefix
             self.collect_params().load(
                 filename, ctx, allow_missing, ignore_extra, self.prefix, cast_dtype, dtype_source
             )

@@ -8,7 +8,7 @@ from typing import Any
 from mixnet.context import Context
 from mixnet.dtype import as_dtype
 from mixnet.gluon.block.nested import _flatten
-from mixnet.gluon.trace import Program, describe, unflatten, untraced
+from mixnet.gluon.trace import Program, describe, unflatten
 from mixnet.graph.draws import calls_watched
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
@@ -20,6 +20,7 @@ from mixnet.passes.infer_shape import Inference, infer
 from mixnet.passes.place_devices import is_cut
 from mixnet.passes.set_training import set_training
 from mixnet.runtime.trace.trace_key import TraceKey
+from mixnet.runtime.value.state import untraced
 from mixnet.runtime.value.value import Spec
 from mixnet.symbol import Group
 from mixnet.symbol.executable import unplaced_graph
@@ -28,7 +29,7 @@ from mixnet.symbol.symbol import Symbol, Variable
 
 
 def usual_names(count: int) -> list[str]:
-    """Names of variables for the arrays of a call."""
+    """The default names of variables for the arrays of a call."""
     return ["data"] if count == 1 else [f"data{i}" for i in range(count)]
 
 
@@ -39,11 +40,11 @@ class Composition:
         forward: the function to call.
         structure: the arguments without their arrays, see ``gluon.trace.flatten``.
         count: number of arrays.
-        names: of the variables; the usual ones if there are none.
+        names: the names of the variables; by default the usual ones.
 
-    ``inputs`` are the variables; ``output`` what
-    forward returned, ``symbol`` the same as one symbol, ``drawing`` the random operators in the order
-    in which forward called them. Forward sees the recording and training modes of that call, as in MXNet.
+    ``inputs`` are the variables, ``output`` is the result of forward, ``symbol`` the same as one symbol, and
+    ``drawing`` the random operators in the order in which forward called them. Forward sees the recording and
+    training modes of that call, as in MXNet.
     """
 
     def __init__(self, forward: Any, structure: object, count: int, names: list[str] | None = None):
@@ -97,7 +98,9 @@ class Composed(Program):
     ):
         shapes = {name: each._shape for name, each in parameters.items()}
         shapes.update({n: s.shape for n, s in zip(composition.names, specs, strict=True)})
-        in_mode = set_training(composition.symbol.graph, training)  # as it will run: traced once
+        in_mode = set_training(
+            composition.symbol.graph, training
+        )  # in the mode in which it will run
         whole = Symbol(complete_shapes(in_mode, shapes).heads)
         unplaced = unplaced_graph(whole, training)
         data: dict[str, Node] = {name: Node(None, name=name) for name in composition.names}
@@ -124,7 +127,7 @@ class Composed(Program):
         )
 
     def parameter_handles(self, context: Context) -> list[NDArray]:
-        """What the parameters' ``data`` gives on a context, in the order of the graph's inputs."""
+        """The parameters' ``data`` on a context, in the order of the graph's inputs."""
         return [each._input(context) for each in self.parameters]
 
 

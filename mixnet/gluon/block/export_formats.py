@@ -1,4 +1,4 @@
-"""What ``HybridBlock.export`` writes, and its formats other than MXNet's own."""
+"""The formats of ``HybridBlock.export`` other than MXNet's own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def _onnx(
     block: HybridBlock, path: str, arrays: dict[str, NDArray], specs: Sequence[Spec], **options: Any
 ) -> tuple[str, ...]:
-    from mixnet.onnx.mx2onnx import export_model  # who exports nothing need not wait for it
+    from mixnet.onnx.mx2onnx import export_model  # slow to import
 
     symbol, shapes, dtypes = _described(block, specs, options)
     fname = _with_ending(path, ".onnx")
@@ -27,7 +27,7 @@ def _onnx(
 def _stablehlo(
     block: HybridBlock, path: str, arrays: dict[str, NDArray], specs: Sequence[Spec], **options: Any
 ) -> tuple[str, ...]:
-    from mixnet.export.stablehlo import export_stablehlo  # who exports nothing need not wait for it
+    from mixnet.export.stablehlo import export_stablehlo  # slow to import
 
     symbol, shapes, dtypes = _described(block, specs, options)
     fname = _with_ending(path, ".stablehlo")
@@ -37,11 +37,10 @@ def _stablehlo(
 def _described(
     block: HybridBlock, specs: Sequence[Spec], options: dict[str, Any]
 ) -> tuple[Any, list[Any], list[Any]]:
-    """A block's symbol, and shapes and dtypes of the inputs that it reads, in the order of a
+    """A block's symbol, and the shapes and dtypes of the inputs that it reads, in the order of a
     call's arguments.
 
-    Extents that the options call dynamic are: ``dynamic`` is set, and shapes of arguments that
-    are not read left out.
+    Extents that the options make dynamic are: ``dynamic`` is set, and shapes of unread arguments are dropped.
     """
     names = block._input_names(len(specs))
     symbol = block.to_symbol()
@@ -61,7 +60,7 @@ def _with_ending(path: str, ending: str) -> str:
 
 
 FORMATS: dict[str, Callable[..., tuple[str, ...]]] = {"onnx": _onnx, "stablehlo": _stablehlo}
-"""What writes a format: block, path, arrays by name, shapes and dtypes of the inputs, options."""
+"""A function that writes a format, from block, path, arrays by name, specs of the inputs, and options."""
 
 
 def export_as(
@@ -108,7 +107,7 @@ def example_specs(block: HybridBlock) -> list[Spec]:
     """Shapes and dtypes of the arrays of the first call.
 
     Raises:
-        StateError: there was none.
+        StateError: the network has not been called.
     """
     if not block._cache:
         raise StateError(

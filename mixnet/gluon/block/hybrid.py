@@ -64,7 +64,7 @@ _OWN_FLAGS = frozenset(
         "recompute",
     ]
 )
-"""Arguments of ``hybridize`` that are no options of a backend."""
+"""Arguments of ``hybridize`` that are not options of a backend."""
 
 
 @set_module("mixnet.gluon.block")
@@ -72,9 +72,9 @@ class HybridBlock(TracedBlock):
     """A block that can be hybridized: override ``hybrid_forward(F, x, weight, ...)`` or ``forward``.
 
     By default, it runs like any imperative code. After ``hybridize()``, its graph is created at the
-    first call and compiled for each shape; later calls run that. The graph is composed of symbols,
-    as MXNet does (``F`` is ``mx.sym``), where every part defines ``hybrid_forward``; else, or where
-    the code needs what symbols do not have, forward runs once on arrays without values.
+    first call and compiled for each shape; later calls run that. As in MXNet, the graph is composed of
+    symbols (``F`` is ``mx.sym``) if every part defines ``hybrid_forward``. Otherwise, or if the code
+    needs something that symbols do not have, forward runs once on arrays without values.
 
     Args:
         prefix, params, unknown: see :class:`Block`.
@@ -126,7 +126,7 @@ class HybridBlock(TracedBlock):
         backward_bulk_size: int | None = None,
         **kwargs: Any,
     ) -> None:
-        """Turn running as a compiled graph on or off, for the children too.
+        """Turn compiled graphs on or off, for the children too.
 
         A compiled graph has static memory and shapes in any case: the arguments below are MXNet's,
         accepted for compatibility.
@@ -137,7 +137,7 @@ class HybridBlock(TracedBlock):
             clear: discard cached graphs.
             static_alloc: memory is planned ahead.
             static_shape: shapes do not change.
-            inline_limit: graphs of so few operators are inlined.
+            inline_limit: graphs with up to this number of operators are inlined.
             forward_bulk_size: operators that run as one in forward.
             backward_bulk_size: operators that run as one in backward.
             kwargs: ``recompute="mirror"`` or ``"sublinear"``: backward recomputes most activations,
@@ -255,7 +255,7 @@ class HybridBlock(TracedBlock):
         if key not in self._without_graph:
             try:
                 return self._call_graph(leaves, structure)
-            except UnknownSizeError:  # a trace cannot be cut: only what is composed of symbols
+            except UnknownSizeError:  # only a composed graph can be split, not a trace
                 self._without_graph.add(key)
         return self.forward(*args)
 
@@ -305,7 +305,7 @@ class HybridBlock(TracedBlock):
         return self._flags.get("backend") not in (None, "", "XLA")
 
     def _backend(self) -> tuple[Any, dict[str, Any]]:
-        """The name of what computes predictions, None for XLA, and its options."""
+        """The name of the backend that computes predictions, None for XLA, and its options."""
         name = self._flags["backend"] if self._has_backend() else None
         return name, {n: each for n, each in self._flags.items() if n not in _OWN_FLAGS}
 
@@ -367,7 +367,7 @@ class HybridBlock(TracedBlock):
         try:
             params = {name: each.data(context) for name, each in self._reg_params.items()}
         except DeferredInitializationError:
-            waits = True  # what fails from here on did not fail for waiting
+            waits = True  # later errors are not about deferred initialization
         if waits:
             self._deferred_infer_shape(x, *args)
             for each in self._reg_params.values():
@@ -424,14 +424,14 @@ class HybridBlock(TracedBlock):
         co_share: bool = True,
         recompute: bool | str = False,
     ) -> MemoryPlan:
-        """How much memory a call takes and where each array is placed; nothing is run or allocated.
+        """Plan the memory of a call: its size and the position of each array; nothing is run or allocated.
 
         Args:
             inputs: arrays of the shapes and dtypes of a call; their values are not read.
             grad_req: ``null``: prediction. ``write`` or ``add``: training, forward and gradients of all
                 parameters that have one.
-            inplace: outputs may reuse the memory of inputs that die there.
-            co_share: arrays may reuse the memory of dead ones.
+            inplace: outputs may reuse the memory of inputs that are not read later.
+            co_share: arrays may reuse the memory of arrays that are no longer needed.
             recompute: backward recomputes results of forward instead of storing them.
 
         Returns:
@@ -463,7 +463,7 @@ class HybridBlock(TracedBlock):
         if inputs:
             leaves, structure = flatten(tuple(inputs))
             with RecordingScope(False, False):
-                Block.__call__(self, *inputs)  # completes shapes that wait for data
+                Block.__call__(self, *inputs)  # completes deferred shapes
             composition = self._composition(structure, len(leaves))
             if composition is not None:
                 return composition.symbol
@@ -540,7 +540,7 @@ class HybridBlock(TracedBlock):
                 which is named.
             ShapeError: its input is not a picture.
         """
-        from mixnet.export.page.export_page import export_page  # only then
+        from mixnet.export.page.export_page import export_page  # slow to import
 
         symbol, arrays = symbol_and_arrays(self)
         return export_page(
@@ -558,8 +558,7 @@ class HybridBlock(TracedBlock):
             inputs: example arrays, needed if shapes are still unknown.
 
         Returns:
-            The function, and a dict from names to JAX arrays, which share no buffer that the
-            network would reuse.
+            The function, and a dict from names to JAX arrays, whose buffers the network does not reuse.
         """
         return functionalize(self, inputs)
 

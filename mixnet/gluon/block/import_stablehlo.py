@@ -51,14 +51,14 @@ def import_stablehlo(
     Args:
         path: of the program.
         ctx: a device, or a list, for the parameters; the current one by default.
-        params: file of the parameters, where the program's function takes a dict of them first;
-            by default the safetensors file of the same name beside it. No other file is read.
+        params: file of the parameters, if the first argument of the program's function is a dict of them;
+            by default the safetensors file with the same name beside it. No other file is read.
 
     Raises:
         MissingFileError: there is no such file.
         FileFormatError: a file is truncated, damaged or of another format, or they do not go together.
     """
-    from mixnet.export.program import load_stablehlo  # who imports nothing need not wait for it
+    from mixnet.export.program import load_stablehlo  # slow to import
 
     loaded = load_stablehlo(path, params)
     block = ProgramBlock(loaded.symbol, [Variable(name) for name in loaded.input_names])

@@ -61,12 +61,12 @@ def _fill(block: Block, path: str, places: Mapping[str, str]) -> None:
 
 
 def load_model(block: Block, prefix: str) -> None:
-    """Load them into a block with the same structure.
+    """Load these files into a block with the same structure.
 
     Raises:
         MissingFileError: there are no such files.
         FileFormatError: they are damaged, or have another format.
-        CheckError: its structure differs.
+        CheckError: the block has another structure.
     """
     path = f"{prefix}-model.json"
     whole = parse(text_of(path), path, "a file of Block.save")
@@ -97,7 +97,7 @@ def load_model(block: Block, prefix: str) -> None:
     restore(block, described, "", "")
     if all(own == saved for saved, own in places.items()):
         block.load_parameters(f"{prefix}-model.params")
-    else:  # children have other names than when it was saved
+    else:  # the names of the children have changed since it was saved
         _fill(block, f"{prefix}-model.params", places)
     for each, name in names:
         each._name = name

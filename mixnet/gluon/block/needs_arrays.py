@@ -1,7 +1,7 @@
 """Whether a forward failed on symbols because it needs arrays.
 
-If it does, forward may run on arrays. Otherwise the error is the user's own and is raised at once: running
-the code again would repeat its side effects, and hide the error if the second run takes another path.
+If so, forward may run on arrays. Otherwise, the error is the user's own and is raised at once: running the
+code again would repeat its side effects, and hide the error if the second run takes another path.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ _LIBRARY = os.path.dirname(os.path.abspath(base.__file__)) + os.sep
 def needs_arrays(error: Exception) -> bool:
     """Whether an error of a forward on symbols means that it needs arrays.
 
-    It does if it was raised by this library or by what the code calls, which were given a
-    symbol; or in the code itself by something that symbols do not have: an attribute, or what
-    Python asks of a number or a list. Errors that the code raises itself (assertions, divisions,
-    look-ups) would occur on arrays as well.
+    It does if this library, or other code that got a symbol, raised the error; or if the forward itself used
+    something that symbols do not have: an attribute, or an operation of numbers or lists. Errors that the
+    forward raises itself (assertions, divisions, look-ups) would occur on arrays as well.
     """
     if isinstance(error, AttributeError):
         return isinstance(error.obj, (Symbol, ModuleType)) or _is_raised_by_library(error)

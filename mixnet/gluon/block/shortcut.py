@@ -1,7 +1,7 @@
-"""Calls of a network that is one part of a backend, without the questions that others need.
+"""A shortcut for calls of a network that is one part of a backend, without the checks of other calls.
 
-A prediction pushes the code before and after it out of the processor's caches: what a call does
-not run takes no time.
+A prediction evicts the code that runs before and after it from the processor's caches, so each line that a
+call does not run saves time.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Shortcut:
 
     Args:
         at_once: computes the outputs from the arguments.
-        arguments: of a call.
-        outputs: structure of the outputs, as :func:`mixnet.gluon.trace.unflatten` takes it.
+        arguments: the arguments of a call.
+        outputs: structure of the outputs, for :func:`mixnet.gluon.trace.unflatten`.
     """
 
     __slots__ = ("_at_once", "_is_single", "_kinds", "_outputs")
@@ -32,7 +32,7 @@ class Shortcut:
         self._kinds = tuple(map(type, arguments))
 
     def __call__(self, arguments: Sequence[Any]) -> Any:
-        """The outputs; None for a call that needs more: other arguments, or one to train."""
+        """The outputs; None for calls with other arguments, and for training."""
         if state.recording or state.training or tuple(map(type, arguments)) != self._kinds:
             return None
         outputs = self._at_once(arguments)

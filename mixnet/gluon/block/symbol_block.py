@@ -160,7 +160,7 @@ class SymbolBlock(HybridBlock):
     def _clear_cached_op(self) -> None:
         graph = self.__dict__.get("_cached_graph", ())
         super()._clear_cached_op()
-        self.__dict__["_cached_graph"] = graph  # it is what it was made of
+        self.__dict__["_cached_graph"] = graph  # the graph defines the block
 
     def _input_names(self, count: int) -> list[str]:
         return list(self._inputs) if count == len(self._inputs) else super()._input_names(count)
@@ -182,7 +182,7 @@ class SymbolBlock(HybridBlock):
 
     def __call__(self, x: Tensor, *args: Any) -> Any:
         """See ``forward``; first checks inputs for which the symbol has a fixed shape."""
-        if self._one_shape:  # a hybridized call has no variables of the symbol, which say so
+        if self._one_shape:  # a hybridized call does not check the shapes of the symbol's variables
             for name, each in zip(self._inputs, _flat((x, *args)), strict=False):
                 if name in self._one_shape and isinstance(each, NDArray):
                     check_one_shape(self._one_shape[name], each.shape)

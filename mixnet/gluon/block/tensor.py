@@ -1,4 +1,4 @@
-"""What ``hybrid_forward`` computes with: arrays when a block runs, symbols when it is composed."""
+"""The type of ``hybrid_forward``'s inputs: arrays when a block runs, symbols when it is composed."""
 
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.symbol.symbol import Symbol

@@ -39,17 +39,17 @@ class TracedBlock(Block):
         self._flags: dict[str, Any] = {}
         self._cache: dict[Any, tuple[Program, Runnable]] = {}
         self._compositions: dict[Any, Composition | None] = {}
-        self._last_key: TraceKey | None = None  # of the last trace, to tell why there is another
+        self._last_key: TraceKey | None = None  # of the last trace, for the reasons of the next one
 
     def _clear_cached_op(self) -> None:
         self.__dict__.update(self._no_graphs())
 
     def _no_graphs(self) -> dict[str, Any]:
-        """The attributes that hold graphs, as before the first call."""
+        """The attributes that hold graphs, with their values before the first call."""
         return {"_cache": {}, "_compositions": {}, "_cached_graph": ()}
 
     def __getstate__(self) -> dict[str, Any]:
-        # a copy makes its graphs anew: compiled ones belong to the parameters of this block
+        # a copy creates its own graphs: compiled ones belong to the parameters of this block
         return {**self.__dict__, **self._no_graphs()}
 
     def _program(self, leaves: Sequence[NDArray], structure: object) -> tuple[Program, Runnable]:
@@ -65,10 +65,10 @@ class TracedBlock(Block):
         return tuple([leaf._spec for leaf in leaves]), hashable(structure), bool(state.training)
 
     def is_traced(self, specs: Sequence[Spec], structure: object, training: bool) -> bool:
-        """Whether a call with such inputs finds a compiled graph.
+        """Whether a compiled graph exists for a call with such inputs.
 
         Args:
-            specs: of the arrays among the arguments.
+            specs: specs of the arrays among the arguments.
             structure: the arguments without their arrays, see ``gluon.trace.flatten``.
             training: whether operators train.
         """
@@ -108,8 +108,9 @@ class TracedBlock(Block):
                 parameters = self._completed(composition, specs)
                 return Composed(composition, parameters, specs, training, context)
             except ShapeError:
-                # The trace mostly fails too, at the user's line. Where arrays broadcast and symbols
-                # do not (`+`), it succeeds; a graph that was saved and loaded would then fail.
+                # The trace usually fails too, at the user's line. It succeeds where arrays
+                # broadcast and symbols do not (`+`), but then a graph that was saved and loaded
+                # would fail.
                 Traced(self.forward, specs, structure, training, context)
                 raise
         return Traced(self.forward, specs, structure, training, context)
@@ -236,7 +237,7 @@ def takes_symbols(block: Block) -> bool:
 
 
 def hashable(structure: object) -> Any:
-    """The structure of arguments as a key: as text where a constant among them has no hash."""
+    """The structure of arguments as a key: its text, if it contains unhashable constants."""
     try:
         hash(structure)
         return structure

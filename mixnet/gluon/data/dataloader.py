@@ -9,7 +9,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, TimeoutError
-from multiprocessing.pool import ThreadPool as ThreadPool  # programs take both from here
+from multiprocessing.pool import ThreadPool as ThreadPool  # programs import both from here
 from multiprocessing.reduction import ForkingPickler as ForkingPickler
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DataLoader"]
 
-_worker_dataset: Any = None  # of this process, where it is a worker of a pool of one's own
+_worker_dataset: Any = None  # in a worker process of a user's own pool
 
 Batchify = Callable[[list[Any]], Any]
 _CPU, _SHARED = Context("cpu", 0), Context("cpu_shared", 0)
@@ -73,7 +73,7 @@ def default_batchify_fn(data: Sequence[Any]) -> Any:
 
 
 def default_mp_batchify_fn(data: Sequence[Any]) -> Any:
-    """``default_batchify_fn`` into memory that the processes share."""
+    """Like ``default_batchify_fn``, with arrays in memory that the processes share."""
     return _batchify(data, _SHARED)
 
 
@@ -168,7 +168,7 @@ class _Maker:
         return self.batchify([dataset[i] for i in numbers])
 
     def here(self, numbers: Sequence[int]) -> Any:
-        """The batch made in this thread, its arrays on their devices."""
+        """Create a batch in this thread, with arrays on their devices."""
         with on_host():
             batch = self(numbers)
         put_on_device(batch)
@@ -179,7 +179,7 @@ class _ThreadWorkers:
     """Makes batches on the engine's I/O workers, ``count`` at a time."""
 
     is_broken = False
-    """An interrupt cannot leave them in the middle of something."""
+    """Whether an interrupt may have left the workers in an invalid state: never."""
 
     def __init__(self, make: _Maker, count: int):
         self._make = make
@@ -196,7 +196,7 @@ class _ThreadWorkers:
         if not future.set_running_or_notify_cancel():
             return
         before = is_np_shape(), is_np_array()
-        set_np(*numpy)  # threads have settings of their own
+        set_np(*numpy)  # settings are per thread
         try:
             future.set_result(self._make.here(numbers))
         except BaseException as error:
@@ -214,7 +214,7 @@ class _ThreadWorkers:
             return job.result(timeout)
         except TimeoutError as error:
             if job.done() and job.exception() is error:
-                raise  # the dataset's own
+                raise  # an error of the dataset
             raise multiprocessing.TimeoutError(
                 f"A thread of a DataLoader took more than {timeout} seconds for a batch. If its "
                 f"samples really take that long, give the DataLoader a larger timeout."
@@ -252,7 +252,7 @@ class _MultiWorkerIter:
     def _ask(self) -> None:
         numbers = next(self._batches, None)
         if numbers is not None:
-            # By the batch, not by the worker: the numbers drawn do not depend on who is quicker.
+            # Seeded for each batch, not each worker: results do not depend on which worker is faster.
             seed = zlib.crc32(f"{self._seed} {self._iterations}".encode())
             self._jobs.append(self._workers.submit(numbers, seed))
             self._iterations += 1
@@ -266,7 +266,7 @@ class _MultiWorkerIter:
                 batch = self._workers.result(self._jobs.popleft(), loader._timeout)
             except Exception as error:
                 self.close()
-                if error.__cause__ is None:  # a worker that is stuck or dead is of no use
+                if error.__cause__ is None:  # the worker is stuck or dead
                     loader._stop_workers()
                 raise
             self._ask()
@@ -283,8 +283,8 @@ class _MultiWorkerIter:
 class _Whole:
     """Scope around calls of a loader's workers: an interrupt stops all of them.
 
-    If another one arrives while they are being stopped, the next epoch sees that a call was under way, and
-    starts new workers.
+    If another interrupt arrives while they are being stopped, the next epoch detects that a call has not
+    ended, and starts new workers.
     """
 
     def __init__(self, loader: DataLoader):
@@ -428,7 +428,7 @@ class DataLoader:
 
     def _start_workers(self) -> Any:
         if self._under_way or (self._worker_pool is not None and self._worker_pool.is_broken):
-            self._stop_workers()  # an interrupt has left them in the middle of something
+            self._stop_workers()  # an interrupt has left them in an invalid state
         if self._worker_pool is None:
             make = _Maker(self._dataset, self._batchify_fn)
             if self._thread_pool:
@@ -446,7 +446,7 @@ class DataLoader:
                 pool.stop()
 
     def _next_seed(self) -> str:
-        # Random numbers of the samples follow from np.random.seed, without using any up.
+        # Seeds of samples are derived from np.random.seed, without drawing from that generator.
         self._epochs += 1
         drawn = np.random.get_state(legacy=False)["state"]
         return f"{zlib.crc32(drawn['key'].tobytes())} {drawn['pos']} {self._epochs}"
@@ -462,7 +462,7 @@ class DataLoader:
             pass
 
 
-_SPARE = 4  # batches in shared memory that a program may hold before others are copied out of it
+_SPARE = 4  # batches in shared memory that a program may hold; further ones are copied
 
 
 class DataLoaderV1(DataLoader):
@@ -495,7 +495,7 @@ class DataLoaderV1(DataLoader):
         )
 
 
-# ---- what pools of workers of one's own run, by MXNet's names -------------------------------------
+# ---- functions for users' own pools of workers, with MXNet's names --------------------------------
 
 
 def _worker_initializer(dataset: Dataset, active_shape: bool, active_array: bool) -> None:

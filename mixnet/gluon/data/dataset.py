@@ -205,7 +205,7 @@ class ArrayDataset(Dataset):
                 raise CheckError(
                     f"ArrayDataset: array 0 has {self._length} samples, but array {i} has {len(each)}."
                 )
-            # One copy to the host here is cheaper than one for each sample later.
+            # One copy to the host is cheaper than one for each sample.
             flat = isinstance(each, NDArray) and each.ndim == 1
             self._data.append(each.asnumpy() if flat else each)
 
@@ -223,7 +223,7 @@ class ArrayDataset(Dataset):
         """Several samples at once; None if an element is not an array.
 
         Args:
-            indices: of the samples.
+            indices: the indices of the samples.
         """
         return _rows(self._data, indices)
 
@@ -264,7 +264,7 @@ def _rows(parts: Sequence[Any], indices: Sequence[int]) -> list[Any] | None:
 
 
 def _part(part: Any, idx: int) -> Any:
-    """One row of an array, on the host without a view, which would cost more than the row."""
+    """One row of an array; on the host without creating a view, which takes longer than the row."""
     if type(idx) is int and is_on_host() and isinstance(part, NDArray) and not part._is_sparse:
         whole = host_view(part._read(), "dataset")
         return type(part)._wrap(host_value(whole[idx], part.context))
@@ -291,7 +291,7 @@ class RecordFileDataset(Dataset):
 
     def __getitem__(self, idx: int) -> Any:
         if self._pid != os.getpid():
-            self._open()  # a forked process shares the place in the file with its parent
+            self._open()  # a forked process shares the file position with its parent
         with self._lock:
             return self._record.read_idx(self._record.keys[idx])
 

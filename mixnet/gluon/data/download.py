@@ -1,4 +1,4 @@
-"""Dataset files: taken from a local folder, or downloaded there and verified."""
+"""Dataset files: read from a local folder, or downloaded to it and verified."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from mixnet.gluon import utils
 
 
 def fetch(root: str, name: str, sha1: str, url: str) -> str:
-    """Path of a file in ``root``; it is downloaded unless it exists with this hash.
+    """The path of a file in ``root``, which is downloaded unless it exists with this hash.
 
     Args:
-        name: of the file.
+        name: the name of the file.
         sha1: its hash.
-        url: where it is downloaded from.
+        url: the URL of the file.
 
     Raises:
         MXNetError: it cannot be downloaded; the message says where to put it manually.

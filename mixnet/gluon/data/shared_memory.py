@@ -43,7 +43,7 @@ class Slot:
     def see(self, size: int) -> None:
         """Map at least ``size`` bytes, which the file must have."""
         if self.capacity < size:
-            # The memory seen so far stays as long as there are arrays on it.
+            # The old mapping lives as long as there are arrays on it.
             self._map = mmap.mmap(self._file, os.fstat(self._file).st_size)
 
     def grow(self, size: int) -> None:
@@ -85,7 +85,7 @@ class Slot:
             if place is None
         )
         if missing and self._used + missing > self.capacity:
-            # What is there already is seen under other addresses, and stays where it is.
+            # Arrays already in this memory have other addresses now, but do not move.
             self.grow(self._used + missing)
         places = []
         for each, place in zip(arrays, placed, strict=True):
@@ -115,8 +115,10 @@ class Lease:
 
     def __init__(self, slot: Slot, release: Callable[[], None]):
         self._slot, self._release = slot, release
-        self._arrays = 1  # the one who makes the arrays counts until it is done
-        self._lock = locks.renewed(threading.RLock())  # arrays die in any thread, at any line
+        self._arrays = 1  # the creator of the arrays counts as a user until it is done
+        self._lock = locks.renewed(
+            threading.RLock()
+        )  # arrays may be deleted in any thread, at any line
 
     def array(self, offset: int, shape: tuple[int, ...], dtype: object) -> np.ndarray:
         """A read-only array in the slot."""
@@ -124,7 +126,7 @@ class Lease:
         view.flags.writeable = False
         with self._lock:
             self._arrays += 1
-        # What holds the array without this handle, as a device does, holds its base.
+        # Objects that hold the array without this handle, such as a device's array, hold its base.
         weakref.finalize(view.base, self.drop).atexit = False
         return view
 

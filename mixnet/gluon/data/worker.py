@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 Make = Callable[[Sequence[int]], Any]
 _SHARED = Context("cpu_shared", 0)
-_ORPHANED = 5.0  # seconds after which a worker looks whether its parent is still there
+_ORPHANED = 5.0  # seconds after which a worker checks whether its parent still exists
 
 
 class RemoteTraceback(Exception):
@@ -135,7 +135,7 @@ def _serve(
 
 def _quiet_libraries() -> None:
     """Disable the thread pools of libraries: there is a process for each core."""
-    # OpenCV reads this when it is imported: most workers need not import it at all.
+    # OpenCV reads this when it is imported, which most workers never do.
     os.environ["OPENCV_FOR_THREADS_NUM"] = "1"
     if "cv2" in sys.modules:
         sys.modules["cv2"].setNumThreads(0)
@@ -162,7 +162,7 @@ def _answer(make: Make, job: int, indices: Sequence[int], slot: Slot | None) -> 
         text = traceback.format_exc()
         try:
             pickled = pickle.dumps(error)
-            pickle.loads(pickled)  # some can be written and not read
+            pickle.loads(pickled)  # some objects can be pickled but not unpickled
         except Exception:
             pickled = pickle.dumps(MXNetError(f"{type(error).__name__}: {error}"))
         return pickle.dumps((job, pickled, None, 0, text), protocol=5)
@@ -184,7 +184,7 @@ _taking = _Taking()
 
 
 def _take_numpy(number: int) -> np.ndarray:
-    # The program may write to it, and keep it.
+    # A copy, which the program may write to and keep.
     return np.array(_taking.arrays[number])
 
 
@@ -212,7 +212,7 @@ class Workers:
         self._free = list(range(len(self._slots)))
         self._spare = spare
         self._jobs = 0
-        self._places: dict[int, int | None] = {}  # of jobs that are under way
+        self._places: dict[int, int | None] = {}  # of running jobs
         self._answers: dict[int, tuple[Any, ...]] = {}
         self._unwanted: set[int] = set()
         self._processes: list[Any] = []
@@ -234,7 +234,7 @@ class Workers:
         return self._under_way
 
     def _start(self, make: Make, count: int) -> None:
-        # Nothing may be half done in threads that the children will not have.
+        # Other threads, which children will not have, must not be in the middle of an update.
         wait_for_all()
         kind: ForkContext | SpawnContext = multiprocessing.get_context("spawn")
         if is_supported():
@@ -251,7 +251,7 @@ class Workers:
                 daemon=True,
             )
             with Deferred(), warnings.catch_warnings():
-                # That a fork beside threads can hang is why workers touch no device.
+                # A forked process may hang if it uses threads of its parent, so workers use no device.
                 warnings.simplefilter("ignore")
                 process.start()
                 self._processes.append(process)
@@ -388,7 +388,9 @@ def _end(owner: int, processes: list[Any], connections: list[Connection]) -> Non
         for connection in connections:
             connection.close()
         connections.clear()
-        if os.getpid() != owner:  # a forked process has a copy of this, but no children
+        if (
+            os.getpid() != owner
+        ):  # a forked process has a copy of this object, but not the worker processes
             return
         for process in processes:
             process.terminate()

@@ -1,4 +1,4 @@
-"""What losses have in common: weights, the shape of labels, the mean over a sample."""
+"""The base class of losses: weights, the shape of labels, the mean over a sample."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _apply_weighting(
         CheckError: ``weight`` is not a number.
     """
     if sample_weight is not None:
-        # mx.np multiplies by booleans too, as masks are.
+        # mx.np also multiplies by booleans, such as masks.
         loss = loss * sample_weight if is_np_array() else F.broadcast_mul(loss, sample_weight)
     if weight is not None:
         if not isinstance(weight, numeric_types):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["get_model_file", "purge"]
 
-# SHA-1 of the parameter file of each network, as the files were published.
+# SHA-1 of the published parameter file of each network.
 _model_sha1 = {
     "alexnet": "44335d1f0046b328243b32a26a4fbd62d9057b45",
     "densenet121": "f27dbf2dbd5ce9a80b102d89c7483342cd33cb31",
@@ -60,7 +60,7 @@ _model_sha1 = {
     "vgg19_bn": "f360b758e856f1074a85abd5fd873ed1d98297c3",
 }
 
-# Where the archives are unless MXNET_GLUON_REPO says otherwise.
+# The default server of the archives; MXNET_GLUON_REPO names another one.
 apache_repo_url = "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/"
 
 FOLDER = os.path.join(base.data_dir(), "models")

@@ -60,7 +60,7 @@ def weight_shape(
 def convolution_repr(block: Any, weight: Any, settings: dict[str, Any], bias: Any) -> str:
     """The repr of a convolutional layer."""
     shape, count = weight.shape, len(settings["kernel"])
-    parts = [f"{shape[1] or None} -> {shape[0]}"]  # not known yet: 0, and -1 by NumPy's rules
+    parts = [f"{shape[1] or None} -> {shape[0]}"]  # unknown: 0, or -1 with NumPy's shapes
     parts += [f"kernel_size={settings['kernel']}", f"stride={settings['stride']}"]
     for key, label, usual in (("pad", "padding", 0), ("dilate", "dilation", 1)):
         if settings[key] != (usual,) * count:

@@ -87,7 +87,7 @@ class Dense(HybridBlock):
 
     def __repr__(self) -> str:
         shape = self.weight.shape
-        inputs = shape[1] or None  # not known yet: 0, and -1 by NumPy's rules
+        inputs = shape[1] or None  # unknown: 0, or -1 with NumPy's shapes
         activation = "linear" if self.act is None else repr(self.act)
         return f"{type(self).__name__}({inputs} -> {shape[0]}, {activation})"
 

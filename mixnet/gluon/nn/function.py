@@ -10,6 +10,7 @@ from mixnet import ndarray as nd
 from mixnet import symbol as sym
 from mixnet.base import AttributeTypeError, AttributeValueError, CheckError
 from mixnet.gluon.block import Block, HybridBlock
+from mixnet.process.source import function_name
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -36,7 +37,7 @@ def _name(function: object, namespaces: Any) -> str:
             f"A Lambda takes a function or the name of an operator, not {function} of type "
             f"{type(function)}."
         )
-    return getattr(function, "__name__", type(function).__name__)
+    return function_name(function)
 
 
 class Lambda(Block):

@@ -21,7 +21,7 @@ from mixnet.base import (
     checked_shape,
 )
 from mixnet.context import Context, as_context, cpu, current_context
-from mixnet.gluon.trace import placed, untraced
+from mixnet.gluon.trace import placed
 from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
@@ -29,6 +29,7 @@ from mixnet.passes.infer_shape import is_known
 from mixnet.process.source import user_source, warn_user
 from mixnet.runtime.record.keys import Reserved, drawing_from
 from mixnet.runtime.record.record import flush
+from mixnet.runtime.value.state import untraced
 from mixnet.runtime.value.undo import all_or_nothing
 from mixnet.symbol.symbol import Symbol, Variable
 from mixnet.util import is_np_array, is_np_shape, set_module
@@ -105,9 +106,11 @@ class Parameter:
         self._allow_deferred_init = allow_deferred_init
         self._differentiable = differentiable
         self._arrays: dict[Context, NDArray] = {}
-        # initializer, contexts, initializer of the network, value if it is given already
+        # initializer, contexts, initializer of the network, and the value, if there is one
         self._deferred_init: tuple[Any, ...] = ()
-        self._reserved: Reserved | None = None  # where it draws, if it waits for its shape
+        self._reserved: Reserved | None = (
+            None  # its place in the random stream, while its shape is unknown
+        )
         self._var: Symbol | None = None
         self._trainer: Any = None
         self._grad_req = "null"
@@ -122,7 +125,7 @@ class Parameter:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         for each in self._arrays.values():
-            self._mark(each)  # copies of arrays are no variables yet
+            self._mark(each)  # copies of arrays are not variables yet
 
     # ---- shape, dtype and requests ------------------------------------------------------------
 
@@ -240,7 +243,7 @@ class Parameter:
         if self._is_shape_known():
             self._finish_deferred_init()
         elif getattr(initializer.create(init), "draws", True):
-            # Drawn now or later, hybridized or not: the numbers are the same.
+            # The numbers are the same whether they are drawn now or later, hybridized or not.
             self._reserved = Reserved(contexts[0])
 
     def _is_shape_known(self) -> bool:
@@ -271,7 +274,7 @@ class Parameter:
                 if hasattr(initializer.create(init), "_init_weight"):
                     desc = initializer.InitDesc(self.name, {"__init__": init})
                     initializer.create(default_init)(desc, data)
-                else:  # it goes by names: Mixed, Load
+                else:  # it depends on names, like Mixed and Load
                     initializer.create(init)(initializer.InitDesc(self.name), data)
             self._init_impl(data, contexts, fresh=initial is None)
 
@@ -282,8 +285,8 @@ class Parameter:
             data, fresh = data.tostype(self._stype), True
         self._arrays = {}
         for context in contexts:
-            # A copy on the same device would share its buffer, which then no step could reuse: the
-            # second step would be another program than the first.
+            # A copy on the same device would share its buffer, which no step could reuse, and the second
+            # step would need another program than the first.
             own = fresh and context is contexts[0]
             self._arrays[context] = data if own else data.copyto(context)
             self._mark(self._arrays[context])
@@ -387,8 +390,8 @@ class Parameter:
 
     # ---- reading ------------------------------------------------------------------------------
 
-    # Subclasses that wrap another parameter copy these four from it. The arrays carry their
-    # gradients and contexts with them, so only the first is stored.
+    # Subclasses that wrap another parameter copy these four attributes from it. Arrays have their gradients
+    # and contexts, so only the arrays are stored.
 
     @property
     def _data(self) -> list[NDArray] | None:
@@ -513,7 +516,7 @@ class Parameter:
         return arrays
 
     def _on(self, ctx: Context | None) -> NDArray:
-        """The array itself on a context, traced or not."""
+        """The array on a context, even while tracing."""
         self._check()
         if ctx is None:
             if len(self._arrays) == 1:
@@ -522,7 +525,7 @@ class Parameter:
         ctx = as_context(ctx)
         array = self._arrays.get(ctx)
         if array is None and ctx.device_type.startswith("cpu"):
-            # pinned and shared memory of the host are the host's
+            # pinned and shared memory belong to the host
             array = self._arrays.get(cpu(ctx.device_id))
         if array is None:
             raise UninitializedError(
@@ -536,7 +539,7 @@ class Parameter:
         if "data" in cls.__dict__:
             cls._input = cls.data
 
-    _input = _on  # what a composed graph reads: what a subclass computes from the array, if it does
+    _input = _on  # the input of a composed graph; a subclass may compute it from the array
 
     def _check(self) -> None:
         if self._arrays:
@@ -608,7 +611,7 @@ class Parameter:
     def set_data(self, data: NDArray | np.ndarray) -> None:
         """Replace the value on all contexts; this also sets a shape that was unknown.
 
-        Inside ``autograd.record()`` the gradient reaches what the value was computed from.
+        Inside ``autograd.record()``, gradients flow to the arrays from which the value was computed.
 
         Args:
             data: the value, in the shape of the parameter; it is cast to the parameter's dtype.
@@ -646,7 +649,7 @@ class Parameter:
             for each in self._arrays.values():
                 if (
                     each.grad is not None
-                ):  # an array that took the place of the parameter's has none
+                ):  # an array that has replaced the parameter's has no gradient
                     each.grad[:] = 0
 
     def var(self) -> Symbol:
@@ -669,7 +672,7 @@ class Parameter:
 
 
 class _Replaceable(list[NDArray]):
-    """The arrays of a parameter, as ``_data`` shows them: one that is assigned takes the other's place."""
+    """The arrays of a parameter, as ``_data`` returns them; assigning an item replaces the array."""
 
     def __init__(self, arrays: dict[Context, NDArray]) -> None:
         super().__init__(arrays.values())

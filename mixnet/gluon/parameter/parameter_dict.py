@@ -29,7 +29,7 @@ class ParameterDict:
 
     Args:
         prefix: prefix of the names.
-        shared: searched for a parameter before it is created.
+        shared: a dict that is searched for a parameter before one is created.
     """
 
     def __init__(self, prefix: str = "", shared: ParameterDict | None = None):
@@ -56,7 +56,7 @@ class ParameterDict:
         return len(self._params)
 
     def __bool__(self) -> bool:
-        return True  # as in MXNet, where one without parameters is true
+        return True  # even without parameters, as in MXNet
 
     def __contains__(self, name: object) -> bool:
         return name in self._params
@@ -98,7 +98,7 @@ class ParameterDict:
         for key, value in kwargs.items():
             existing = getattr(parameter, key, None)
             if not hasattr(parameter, key):
-                continue  # how it was made, not what it is
+                continue  # only concerns creation
             if existing is None:
                 setattr(parameter, key, value)
             elif key == "shape":
@@ -203,8 +203,8 @@ class ParameterDict:
         """Set an attribute of all parameters, such as ``grad_req``.
 
         Args:
-            name: of the attribute.
-            value: the same for all.
+            name: the name of the attribute.
+            value: the value, the same for all.
         """
         for each in self.values():
             setattr(each, name, value)
@@ -280,7 +280,7 @@ class ParameterDict:
         cast_dtype: bool = False,
         dtype_source: str = "current",
     ) -> None:
-        """Take values from a dict of arrays; nothing changes unless all match.
+        """Load values from a dict of arrays; nothing changes unless all match.
 
         Args:
             param_dict: arrays by name; ``arg:`` and ``aux:`` are dropped.

@@ -208,8 +208,8 @@ class RecurrentCell(Block):
 class HybridRecurrentCell(RecurrentCell, HybridBlock):
     """Base of cells that can be hybridized: override ``hybrid_forward(F, inputs, states, ...)``."""
 
-    # A cell that carries arrays from step to step beside its states (the last output of zoneout,
-    # masks of dropout) cannot be one graph: each call would begin anew. Its parts are graphs.
+    # A cell that carries other arrays than its states from step to step (the last output of zoneout,
+    # masks of dropout) cannot be one graph, which would start again in each call. Its parts are graphs.
     _carries = False
 
     def _run(self, *args: Any) -> Any:

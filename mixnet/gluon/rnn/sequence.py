@@ -24,7 +24,7 @@ class Sequence(NamedTuple):
     data: Any  # an array or symbol, or a list of them
     time: int  # the axis of time
     F: Any  # mx.nd or mx.sym
-    batch: int  # 0 where it is not known
+    batch: int  # 0 if unknown
 
 
 def operators_of(data: object) -> Any:

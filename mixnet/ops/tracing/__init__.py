@@ -1,1 +1,1 @@
-"""Analysis of operator programs: jaxprs, data flow, and shape-independent forms."""
+"""Analysis of operators: their jaxprs, data flow, and programs for all shapes."""

@@ -1,8 +1,8 @@
 """Whether an operator computes the same with permuted axes, derived from its primitives.
 
-Such an operator takes images with channels last as well as with channels first. Nothing is declared: each
-primitive is followed from the axes of the inputs to those of the outputs, once for either order. The operator
-does not care if both programs have the same steps, which work on the same axes by whatever number.
+Such an operator takes images with channels last as well as with channels first. Nothing is declared: the axes
+of the inputs are traced through each primitive to the outputs, once for either order. The operator takes any
+layout if both programs have the same steps on the same axes, whatever their numbers.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from mixnet.ops.tracing.primitives import ELEMENTWISE
 from mixnet.ops.tracing.traced import MOST_TRACES
 
 Axes = tuple[int | None, ...]
-"""For each axis of a value the axis of the inputs that it lies along; None for one of extent 1,
-which may lie anywhere.
+"""For each axis of a value, the axis of the inputs that it corresponds to; None for extent 1, which fits
+any.
 """
 
 _REDUCTIONS = frozenset({"reduce_max", "reduce_min", "reduce_prod", "reduce_sum"})
@@ -30,22 +30,22 @@ _known: dict[Any, bool] = {}
 
 
 class _Unlike(Exception):
-    """A step that does not follow the axes."""
+    """A step does not preserve axes."""
 
 
 def takes_any_layout(
     op: Operator, statics: Statics, inputs: Sequence[Known], scalars: int, order: Sequence[int]
 ) -> bool:
-    """Whether transposing all arrays of ``len(order)`` axes transposes the outputs, and changes nothing else.
+    """Whether transposing all arrays with ``len(order)`` axes only transposes the outputs.
 
-    Arrays of other numbers of axes stay as they are, and may not be read.
+    Arrays with other numbers of axes are not transposed, and must not be read.
 
     Args:
         op: the operator.
         statics: its bound attributes.
         inputs: shapes and dtypes of its arrays.
-        scalars: how many numbers are inputs too.
-        order: the axes in their other order.
+        scalars: the number of scalar inputs.
+        order: the permuted axes.
     """
     key = (op, statics, tuple(inputs), scalars, tuple(order))
     known = _known.get(key)
@@ -70,7 +70,7 @@ def _takes_any_layout(
         traced = [program(op, statics, each, scalars) for each in (inputs, moved)]
         first = _Followed(traced[0], tuple(range(count)), len(inputs))
         second = _Followed(traced[1], order, len(inputs))
-    except (_Unlike, MXNetError, TypeError, ValueError):  # or it does not take such arrays at all
+    except (_Unlike, MXNetError, TypeError, ValueError):  # or the operator refuses such arrays
         return False
     shapes = [[each.specs[value][0] for value in each.outputs] for each in traced]
     if [tuple(shape[axis] for axis in order) for shape in shapes[0]] != shapes[1]:
@@ -83,11 +83,11 @@ class _Followed:
 
     Args:
         traced: the program.
-        axes: those of the incoming images.
-        arrays: how many of the inputs are arrays; the others are numbers.
+        axes: the axes of the input images.
+        arrays: the number of inputs that are arrays; the others are numbers.
 
     Raises:
-        _Unlike: a step does not follow the axes, or an output is no image.
+        _Unlike: a step does not preserve axes, or an output is not an image.
     """
 
     def __init__(self, traced: Program, axes: tuple[int, ...], arrays: int):
@@ -124,7 +124,7 @@ class _Followed:
             before = self._axes(step.inputs[0])
             summed = step.params["axes"]
             reduced = frozenset(before[axis] for axis in summed)
-            if None in reduced:  # how many equal numbers there are depends on the axis
+            if None in reduced:  # the number of equal elements depends on the axis
                 raise _Unlike
             axes = tuple(axis for place, axis in enumerate(before) if place not in summed)
         elif name in ELEMENTWISE:
@@ -136,7 +136,7 @@ class _Followed:
             self.axes[value] = axes
 
     def _axes(self, value: int) -> Axes:
-        """The axes of a value; numbers and what is made of them alone lie along none."""
+        """The axes of a value; None for numbers, and for values computed only from numbers."""
         if value in self.axes:
             return self.axes[value]
         if math.prod(self.specs[value][0]) != 1:
@@ -144,7 +144,7 @@ class _Followed:
         return (None,) * len(self.specs[value][0])
 
     def _common(self, values: Sequence[int]) -> Axes:
-        """Axes of values that are combined element by element."""
+        """The axes of values that are combined elementwise."""
         layouts = [self._axes(value) for value in values if self.specs[value][0]]
         if not layouts:
             return ()
@@ -157,7 +157,7 @@ class _Followed:
         return tuple(common)
 
     def _broadcast(self, step: Step) -> Axes:
-        """What is repeated along an axis lies along it; which axis follows from what it is combined with."""
+        """A broadcast value takes the axes of the values with which it is combined."""
         (value, *_) = step.inputs
         before, places = self._axes(value), step.params["broadcast_dimensions"]
         axes: list[int | None] = [None] * len(step.params["shape"])
@@ -166,7 +166,7 @@ class _Followed:
         return tuple(axes)
 
     def _reshaped(self, value: int, shape: Sequence[int]) -> Axes:
-        """Axes after some of extent 1 were added or removed."""
+        """The axes after axes of extent 1 were added or removed."""
         extents = self.specs[value][0]
         long = [(axis, n) for axis, n in zip(self._axes(value), extents, strict=True) if n != 1]
         if [n for _, n in long] != [n for n in shape if n != 1]:
@@ -175,7 +175,7 @@ class _Followed:
         return tuple(None if n == 1 else next(rest)[0] for n in shape)
 
     def _must_be(self, value: int, axes: tuple[int, ...]) -> None:
-        """An output has all axes in order, those of extent 1 aside; what is the same everywhere, any."""
+        """Check that an output has all axes in order, except those of extent 1; a constant has any axes."""
         actual = self._axes(value)
         if len(actual) != len(axes):
             raise _Unlike

@@ -1,4 +1,4 @@
-"""Shapes in loops and branches: what their bodies read, and what they give."""
+"""Shapes in loops and branches: those of the inputs and results of their bodies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Shape = tuple[int, ...]
 Params = Mapping[str, Any]
 
 HAVE_BODIES = frozenset({"scan", "while", "cond"})
-"""Loops and branches."""
+"""The primitives that are loops and branches."""
 
 
 def body_inputs(
@@ -23,7 +23,7 @@ def body_inputs(
     Args:
         equation: a loop or branch, traced for other shapes.
         params: its attributes; the bodies may be missing.
-        shapes: of its inputs.
+        shapes: the shapes of its inputs.
     """
     name = equation.primitive.name
     if name == "scan":
@@ -50,7 +50,7 @@ def body_results(equation: Equation, params: Params, shapes: Sequence[Shape]) ->
     Args:
         equation: traced for other shapes.
         params: its attributes, with the bodies for these shapes.
-        shapes: of its inputs.
+        shapes: the shapes of its inputs.
     """
     name = equation.primitive.name
     if name == "cond":

@@ -1,4 +1,4 @@
-"""What two traces of an operator have in common: a program with formulas in the place of numbers."""
+"""Comparison of two traces of an operator, which gives a program with formulas in place of numbers."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from mixnet.private_jax.jaxprs import ClosedJaxpr, Jaxpr, Literal, opened
 Number = float | np.number[Any]
 
 _MOST_FACTORS = 4
-"""Of a product of extents of several inputs."""
+"""The most factors in a product of extents of several inputs."""
 
 _AT_PLACES = frozenset(
     ["dynamic_slice", "dynamic_update_slice", "gather", "scatter", "scatter-add"]
 )
-"""Primitives that read or write at places, which are whole numbers."""
+"""Primitives that read or write at indices."""
 
 _JOINING = frozenset(["broadcast_in_dim", "concatenate", "reshape", "stack"])
-"""Primitives that make arrays of places from numbers."""
+"""Primitives that create arrays of indices from numbers."""
 
 
 class _DiffersError(Exception):
-    """The two traces differ in something that does not follow from the extents."""
+    """The traces differ in something that does not follow from the extents."""
 
 
 def _is_place(atom: Any) -> bool:
-    """Whether it is a whole number other than 0 and 1, with which every program counts."""
+    """Whether an atom is an integer other than 0 and 1, which occur in every program."""
     return (
         type(atom) is Literal
         and np.asarray(atom.val).dtype.kind in "iu"
@@ -52,7 +52,7 @@ def _is_place(atom: Any) -> bool:
 
 
 def compared(first: Call, one: ClosedJaxpr, second: Call, other: ClosedJaxpr) -> Template | None:
-    """What the traces of two calls have in common; None if they differ in more than extents."""
+    """The template of the traces of two calls; None if they differ in more than extents."""
     place = pattern_of(first, second)
     if place is None:
         return None
@@ -74,7 +74,7 @@ def are_equal(call: Call, one: ClosedJaxpr, other: ClosedJaxpr) -> bool:
 
 
 def _products(counts: Counter[int], most: int) -> set[tuple[int, ...]]:
-    """Products of one to ``most`` of these indices, as sorted tuples."""
+    """The products of up to ``most`` of these indices, as sorted tuples."""
     indices = sorted(counts.elements())
     return {
         product
@@ -97,16 +97,16 @@ class _Comparison:
         self.pattern = pattern
         self.extents = list(zip(first, second, strict=True))
         self.one, self.other = inlined(one), inlined(other)
-        # Whether the template holds between the extents of the traces alone.
+        # Whether the template holds only between the extents of the two traces.
         self.is_between = False
         self.has_places = False
         self.is_sure = True
         self.formulas = self._all_formulas()
 
     def _all_formulas(self) -> dict[tuple[int, int], set[Formula]]:
-        """For the values that a number may have in the two traces, the formulas that give them.
+        """The formulas by the pair of values that they give in the two traces.
 
-        They are products of extents, sums along an axis of the first inputs, and an extent less one.
+        They are products of extents, sums along an axis of the first inputs, and an extent minus 1.
         """
         products: set[tuple[int, ...]] = {(index,) for index in range(len(self.extents))}
         most: Counter[int] = Counter()
@@ -114,7 +114,7 @@ class _Comparison:
             counts = Counter(index for index in axes if index >= 0)
             most |= counts
             products.update(_products(counts, len(axes)))
-        # A result may have axes of several inputs.
+        # A result may have the axes of several inputs.
         products.update(_products(most, _MOST_FACTORS))
         formulas: set[Formula] = {(product,) for product in products}
         for rows in itertools.zip_longest(*[axes for _, axes in self.pattern.inputs]):
@@ -123,7 +123,7 @@ class _Comparison:
                 terms.append(() if index < 0 else (index,))
                 if len(terms) > 1:
                     formulas.add(tuple(sorted(terms)))
-        # Behind the first, and before the last.
+        # Indices after the first, and before the last element.
         formulas.update(((index,), (-1,)) for index in range(len(self.extents)))
         table: dict[tuple[int, int], set[Formula]] = {}
         for formula in formulas:
@@ -139,7 +139,7 @@ class _Comparison:
         return one != other
 
     def template(self) -> Template:
-        """What the traces have in common.
+        """The template of the traces.
 
         Raises:
             _DiffersError: they differ in more than extents.
@@ -187,7 +187,7 @@ class _Comparison:
         return OpenJaxpr(one, steps, literals)
 
     def _fixed(self) -> dict[Formula, int]:
-        """The formulas that give the same in both traces, with what they give."""
+        """The formulas with equal values in both traces, and these values."""
         fixed: dict[Formula, int] = {
             ((index,),): values[0]
             for index, values in enumerate(self.extents)
@@ -199,13 +199,13 @@ class _Comparison:
         return fixed
 
     def _ranges(self) -> dict[int, tuple[int, int]]:
-        """The extents that may not leave the range of the two traces, where some number is in doubt.
+        """The extents that must stay within the range of the two traces, because a number is uncertain.
 
-        A number that stays while an extent changes may be a rounded part of it: of 5 and of 6
-        elements, the first third has 2. It grows with the extent, so between the two it stays.
+        A number that does not change with an extent may be a rounded fraction of it: a third of 5 and of 6
+        elements, rounded up, is 2. It grows with the extent, so it is constant between the two.
 
         Raises:
-            _DiffersError: there are several such extents, and of them it may be a ratio.
+            _DiffersError: there are several such extents, and the number may be a ratio of them.
         """
         varied = [index for index in range(len(self.extents)) if self._varies(index)]
         if not self.is_between:
@@ -215,9 +215,9 @@ class _Comparison:
         return {varied[0]: (min(self.extents[varied[0]]), max(self.extents[varied[0]]))}
 
     def _check_slice(self, left: Equation, right: Equation) -> None:
-        """Note a part whose ends stay while the extent changes, and one whose ends change.
+        """Note slices whose ends do not change with the extent, and those whose ends do.
 
-        They may equal another extent by chance: half of 4 and of 28 are 2 and 14.
+        The ends may equal another extent by chance: half of 4 and of 28 is 2 and 14.
         """
         (before,), (after,) = left.invars, right.invars
         for axis, (a, b) in enumerate(zip(before.aval.shape, after.aval.shape, strict=True)):
@@ -231,12 +231,12 @@ class _Comparison:
                 self.is_sure = False
 
     def _check_places(self, jaxpr: Any, literals: dict[tuple[int, int], Formula]) -> None:
-        """Note whether a program reads or writes at places, and whether some of them stay."""
+        """Note whether a program reads or writes at indices, and whether some of them are constant."""
         names = {equation.primitive.name for equation in jaxpr.eqns}
         if not names.isdisjoint(_AT_PLACES):
             self.has_places = True
             if {"iota", "scatter"} <= names:
-                # Nothing would check that there are as many elements as places to write them to.
+                # Nothing would check that there are as many elements as indices to write to.
                 raise _DiffersError
             self.is_between |= any(
                 _is_place(atom) and (place, operand) not in literals
@@ -248,8 +248,8 @@ class _Comparison:
     def _order(self) -> list[tuple[int, int, bool]]:
         """Pairs of extents of which one is larger in both traces, and whether that is the first.
 
-        A program that reads or writes at places may have the smaller of two extents, as that of the
-        diagonal of a matrix has.
+        A program that reads or writes at indices may contain the smaller of two extents, like that for the
+        diagonal of a matrix.
         """
         if not self.has_places:
             return []
@@ -294,7 +294,7 @@ class _Comparison:
         return formula
 
     def _open_params(self, left: Equation, right: Equation) -> dict[str, Any]:
-        """The attributes of an equation in which numbers follow from the extents, with these left open."""
+        """The attributes of an equation with numbers that follow from the extents, which are left open."""
         one, other = left.params, right.params
         if one.keys() != other.keys():
             raise _DiffersError
@@ -305,12 +305,14 @@ class _Comparison:
                 template = self._open(each, other[name])
                 if template is not each:
                     templates[name] = template
-            elif str(each) != str(other[name]):  # what a scatter does to two numbers, say
+            elif str(each) != str(other[name]):  # such as the update function of a scatter
                 raise _DiffersError
         return templates
 
     def _open(self, a: object, b: object) -> Any:
-        """An attribute with numbers that follow from the extents left open; itself if there are none."""
+        """An attribute in which numbers that follow from the extents are left open; unchanged if there are
+        none.
+        """
         if type(a) is tuple and type(b) is tuple and len(a) == len(b):
             parts = tuple([self._open(x, y) for x, y in zip(a, b, strict=True)])
             return a if all(x is y for x, y in zip(parts, a, strict=True)) else parts

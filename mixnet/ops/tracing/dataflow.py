@@ -1,7 +1,7 @@
-"""Data flow of an operator: its JAX program as a flat list of primitives.
+"""The data flow of an operator: its JAX program as a flat list of primitives.
 
-Nothing here is declared by hand: which inputs an operator reads, which outputs are an input in
-another shape, and which can be computed in place follow from its jaxpr.
+Nothing is declared by hand: which inputs an operator reads, which outputs are a reshaped input, and
+which can be computed in place is derived from its jaxpr.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mixnet.ops.tracing.traced import Known, trace_function, traced
 from mixnet.private_jax.calls import called
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
 
-# Primitives that leave the elements and their order as they are.
+# Primitives that change neither the elements nor their order.
 _SAME = frozenset({"reshape", "squeeze", "expand_dims", "copy", "copy_p", "stop_gradient"})
 
 
@@ -34,12 +34,12 @@ class Step(NamedTuple):
 
 
 class Program:
-    """A flat program: values by number, steps in order, calls of other programs written out.
+    """A flat program: numbered values, steps in order, and calls of other programs inlined.
 
     Args:
         specs: shape and dtype of every value.
-        constants: values that are there from the start.
-        steps: what is computed, in order.
+        constants: values that exist from the start.
+        steps: the operations, in order.
         inputs: numbers of the input values.
         outputs: numbers of the output values.
     """
@@ -98,13 +98,13 @@ class Program:
 
     @cached_property
     def reads(self) -> frozenset[int]:
-        """Places of the inputs whose elements an output depends on."""
+        """Indices of the inputs on whose elements an output depends."""
         used = self.needed(self.outputs)[1]
         return frozenset(place for place, value in enumerate(self.inputs) if value in used)
 
     @cached_property
     def same_elements(self) -> dict[int, int]:
-        """Outputs that are an input in this or another shape: place of each -> place of the input."""
+        """Outputs that are an input, possibly reshaped: index of the output -> index of the input."""
         places = {value: place for place, value in enumerate(self.inputs)}
         for step in self.steps:
             if self._keeps(step) and step.inputs[0] in places:
@@ -113,14 +113,14 @@ class Program:
 
     @cached_property
     def elementwise(self) -> list[frozenset[int]]:
-        """For each output, the positions of the inputs whose memory it can be written to.
+        """For each output, the indices of the inputs to whose memory it can be written.
 
-        Element k of it depends on element k of such an input and on no other, and for the other
-        outputs no other is read either. Both are of the same size in bytes.
+        Element k of the output depends only on element k of such an input, and so do the other outputs. Both
+        have the same size in bytes.
         """
         live, _ = self.needed(self.outputs)
         places: dict[int, frozenset[int]] = {v: frozenset({i}) for i, v in enumerate(self.inputs)}
-        elsewhere: set[int] = set()  # inputs of which several elements are read for one
+        elsewhere: set[int] = set()  # inputs of which several elements are read for one result
         sizes = {value: math.prod(self.specs[value][0]) for value in self.inputs}
         for step in live:
             read: frozenset[int] = frozenset()
@@ -149,16 +149,16 @@ class Program:
     def workspace(self) -> int:
         """Peak size in bytes of intermediate results that no compiler fuses into their readers.
 
-        These are results of products, windows, sorting and the like; element by element, moved about or
-        summed up, a value is computed where it is needed. An output's own memory holds what it
-        is computed from element by element.
+        These are results of products, windows, sorting and the like; elementwise results, moved elements and
+        sums are computed where they are needed. Values from which an output is computed elementwise are in
+        the output's own memory.
         """
         steps, _ = self.needed(self.outputs)
         last: dict[int, int] = {}
         for number, step in enumerate(steps):
             for value in (*step.inputs, *step.outputs):
                 last[value] = number
-        inside = set(self.outputs)  # values that an output is computed in place of
+        inside = set(self.outputs)  # values in whose memory an output is computed
         for step in reversed(steps):
             passed = self._keeps(step) or step.primitive.name in ELEMENTWISE
             if passed and not inside.isdisjoint(step.outputs):
@@ -175,8 +175,8 @@ class Program:
         return max(itertools.accumulate(change), default=0)
 
     def _keeps(self, step: Step) -> bool:
-        """Whether a step leaves all elements in their order."""
-        if step.primitive.name == "broadcast_in_dim":  # axes of extent 1 at most
+        """Whether a step keeps all elements in their order."""
+        if step.primitive.name == "broadcast_in_dim":  # if it only adds axes of extent 1
             before, after = (self.specs[each[0]][0] for each in (step.inputs, step.outputs))
             return math.prod(before) == math.prod(after)
         return step.primitive.name in _SAME
@@ -187,7 +187,7 @@ class Program:
 
 
 class _Writer:
-    """Writes a jaxpr out as a program."""
+    """Converts a jaxpr to a flat program."""
 
     def __init__(self) -> None:
         self.specs: list[Known] = []
@@ -229,13 +229,13 @@ _programs: dict[Any, Program] = {}
 
 
 def program(op: Operator, statics: Statics, inputs: Sequence[Known], scalars: int) -> Program:
-    """The program of an operator: inputs are its arrays, then its scalars. Remembered.
+    """The program of an operator, whose inputs are the arrays, then the scalars; cached.
 
     Args:
         op: the operator.
         statics: its bound attributes.
         inputs: shapes and dtypes of its arrays.
-        scalars: how many numbers are inputs too.
+        scalars: the number of scalar inputs.
     """
     known: Program | None = op.program
     if known is not None:
@@ -257,7 +257,7 @@ def program(op: Operator, statics: Statics, inputs: Sequence[Known], scalars: in
 
 
 def written_out(jaxpr: ClosedJaxpr) -> Program:
-    """A jaxpr as a program."""
+    """The flat program of a jaxpr."""
     writer = _Writer()
     inputs = tuple(writer.value(each.aval) for each in jaxpr.jaxpr.invars)
     outputs = tuple(writer.write(jaxpr, inputs))

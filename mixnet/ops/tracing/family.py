@@ -2,7 +2,7 @@
 
 A network calls ``BatchNorm`` with as many shapes as it has stages, and tracing its gradient takes
 milliseconds each time. Two traces for shapes of one pattern show which numbers of the program follow from
-the extents; for other shapes of the pattern they are filled in.
+the extents; for other shapes of the pattern, these numbers are computed.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from mixnet.ops.tracing.template import Call, Template
 from mixnet.private_jax.jaxprs import ClosedJaxpr
 
 _MOST_TRACES = 12
-"""Traces that are compared with each other before a family learns nothing more."""
+"""The most traces that are compared before a family stops learning."""
 
 _MOST_PARTNERS = 2
-"""Traces that the last one is compared with, beside the nearest, until something is learned."""
+"""The most traces with which the last one is compared, besides the nearest."""
 
 
 class Family:
-    """The calls of one operator that are of one kind: they differ in extents alone."""
+    """The calls of one operator that differ only in extents."""
 
     def __init__(self) -> None:
         self._traces: list[tuple[Call, ClosedJaxpr]] = []
-        self._is_compared = True  # the last trace, with others
+        self._is_compared = True  # whether the last trace was compared with the others
         self._templates: list[Template] = []
-        # A template that the next trace has to confirm, and what it says of that.
+        # A template that the next trace has to confirm, and its program for that call.
         self._unsure: tuple[Template, ClosedJaxpr] | None = None
 
     def at(self, call: Call, trace: Callable[[Call], ClosedJaxpr]) -> ClosedJaxpr | None:
@@ -37,10 +37,10 @@ class Family:
 
         Args:
             call: the call.
-            trace: gives the jaxpr of another one, which proves a template before its first use.
+            trace: returns the jaxpr of another call, which proves a template before its first use.
         """
         if not self._is_compared:
-            # Only now, since most operators never meet a third shape.
+            # Compared only now, since most operators never see a third shape.
             self._is_compared = True
             self._compare()
         for template in reversed(list(self._templates)):
@@ -57,7 +57,7 @@ class Family:
         return None
 
     def _prove(self, template: Template, call: Call, trace: Callable[[Call], ClosedJaxpr]) -> None:
-        """Drop a template that holds by chance; where no other call can show it, the next trace has to."""
+        """Drop a template that holds by chance; if no other call can show that, the next trace must."""
         proved = is_proved(template, call, trace)
         template.is_proved = True
         if proved is None:
@@ -66,7 +66,7 @@ class Family:
             self._templates.remove(template)
 
     def know(self, templates: list[Template]) -> None:
-        """Take over templates that were proved when they were stored."""
+        """Add templates that were proved when they were stored."""
         for each in templates:
             each.is_proved = True
         self._templates += templates
@@ -76,7 +76,7 @@ class Family:
         return [call for call, _ in self._traces]
 
     def learn(self, call: Call, jaxpr: ClosedJaxpr) -> None:
-        """Take note of a trace."""
+        """Add a trace."""
         if self._unsure is not None:
             template, expected = self._unsure
             self._unsure = None
@@ -88,7 +88,7 @@ class Family:
             self._is_compared = len(self._traces) < 2
 
     def _compare(self) -> None:
-        """Compare the last trace with those that differ most from it, then with that which differs least."""
+        """Compare the last trace with those that differ most, then with the one that differs least."""
         *others, (last, jaxpr) = self._traces
 
         def difference(other: tuple[Call, ClosedJaxpr]) -> tuple[int, float]:

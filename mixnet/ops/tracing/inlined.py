@@ -1,7 +1,7 @@
-"""Jaxprs without calls and unread results: programs that are called are written out in their place.
+"""Inlining: jaxprs without calls and without unread results.
 
-A call carries functions for its derivative, which are those of one trace; the equations of its program
-can be compared with those of another.
+A call has derivative functions that belong to one trace. Inlined equations can be compared with those of
+another trace.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mixnet.private_jax.jaxprs import ClosedJaxpr, Jaxpr, Literal, Var
 
 
 def inlined(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The same program without calls and without equations that nothing reads, those of bodies included.
+    """The same program without calls and without unread equations, in bodies too.
 
     A call whose program has constants remains.
     """
@@ -44,7 +44,7 @@ def _read(equations: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
 
 
 def _inline(jaxpr: Any, inputs: Sequence[Any], equations: list[Any]) -> list[Any]:
-    """Add the equations of a jaxpr with these inputs; its outputs."""
+    """Add the equations of a jaxpr with these inputs; returns its outputs."""
     place: dict[Any, Any] = dict(zip(jaxpr.invars, inputs, strict=True))
 
     def read(atom: Any) -> Any:
@@ -56,7 +56,7 @@ def _inline(jaxpr: Any, inputs: Sequence[Any], equations: list[Any]) -> list[Any
         if inner is not None and not inner.consts:
             results = _inline(inner.jaxpr, operands, equations)
         else:
-            # A program may be called twice: each time its variables are others.
+            # A program may be called twice, so its variables are renamed each time.
             results = [Var(each.aval) for each in equation.outvars]
             params = {name: _without_calls(each) for name, each in equation.params.items()}
             equations.append(equation.replace(invars=operands, outvars=results, params=params))

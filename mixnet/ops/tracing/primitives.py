@@ -1,6 +1,6 @@
-"""What JAX's primitives have in common, by name."""
+"""Classes of JAX's primitives, by name."""
 
-# Primitives that compute element k of the result from the elements k of the operands alone.
+# Primitives that compute element k of the result only from elements k of the operands.
 ELEMENTWISE = frozenset([
     "abs", "acos", "acosh", "add", "add_any", "and", "asin", "asinh", "atan", "atan2", "atanh",
     "bessel_i0e", "bessel_i1e", "cbrt", "ceil", "clamp", "conj", "convert_element_type", "copy",
@@ -12,7 +12,7 @@ ELEMENTWISE = frozenset([
     "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "sqrt",
     "square", "stop_gradient", "sub", "tan", "tanh", "xor", "zeta",
 ])  # fmt: skip
-# Primitives whose results are written to memory, as a compiler does not fuse them.
+# Primitives whose results are written to memory, because a compiler does not fuse them.
 MATERIALISED = frozenset([
     "cholesky", "conv_general_dilated", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum",
     "custom_call", "dot_general", "eigh", "fft", "gather", "lu", "qr", "reduce_window",

@@ -1,8 +1,7 @@
-"""Proofs of templates: the trace of a call that nobody made shows whether a template holds.
+"""Proofs of templates: the trace of an additional call shows whether a template holds.
 
-Numbers may agree in two traces by chance: with 4 samples of 2 classes, and with 6 of 4, a table of
-classes and others has as many rows as there are samples, less one. In the calls here no extents are
-related.
+Numbers may agree in two traces by chance: with 4 samples of 2 classes, and with 6 samples of 4, the number of
+classes plus 1 is the number of samples minus 1. The extents of the additional calls are unrelated.
 """
 
 from __future__ import annotations
@@ -19,43 +18,43 @@ def far(extent: int, number: int) -> int:
     """Another extent, for the first of two further calls.
 
     Args:
-        extent: of a call.
-        number: its place among the different extents of the call.
+        extent: an extent of a call.
+        number: its index among the different extents of the call.
     """
     return 2 * extent + 31 + 10 * number
 
 
 def near(extent: int, number: int) -> int:
-    """Another extent, for the second of two further calls; arguments as of :func:`far`."""
+    """Another extent, for the second of two further calls; arguments as for :func:`far`."""
     return extent + 7 + 4 * number * number
 
 
 def doubled(extent: int, number: int) -> int:
-    """Twice an extent, for an operator that takes no others; arguments as of :func:`far`."""
+    """Twice an extent, for an operator that takes no others; arguments as for :func:`far`."""
     return 2 * extent
 
 
 def tripled(extent: int, number: int) -> int:
-    """Three times an extent; arguments as of :func:`far`."""
+    """Three times an extent; arguments as for :func:`far`."""
     return 3 * extent
 
 
 def is_proved(template: Template, call: Call, trace: Callable[[Call], ClosedJaxpr]) -> bool | None:
-    """Whether a template gives the trace of another call; None if the operator takes none.
+    """Whether a template gives the trace of another call; None if the operator takes no other call.
 
     Args:
-        template: of two traces.
-        call: one for which it gives a program.
-        trace: gives the jaxpr of a call, or raises what the operator does.
+        template: the template of two traces.
+        call: a call for which it gives a program.
+        trace: returns the jaxpr of a call, or raises the operator's error.
     """
     for change in (near, tripled):
         other = template.changed(call, change)
         program = None if other is None else template.at(other)
-        if other is None or program is None:  # it says nothing about such extents
+        if other is None or program is None:  # the template does not apply to such extents
             continue
         try:
             expected = inlined(trace(other))
-        except Exception:  # the operator does not take them
+        except Exception:  # the operator does not take these extents
             continue
         return str(program) == str(expected)
     return None
@@ -66,7 +65,7 @@ def changed(call: Call, change: Callable[[int, int], int]) -> Call:
 
     Args:
         call: the call.
-        change: from an extent and its number among those of the call to another one.
+        change: returns another extent, for an extent and its number.
     """
     extents: dict[int, int] = {}
     for shape, _ in call.inputs:
@@ -79,13 +78,13 @@ def changed(call: Call, change: Callable[[int, int], int]) -> Call:
             for shape, dtype in call.inputs
         ]
     )
-    if not extents:  # an operator that makes an array
+    if not extents:  # an operator that creates an array
         return Call(_with_numbers(call.statics, lambda each: change(each, each)), inputs)
     return Call(_with_numbers(call.statics, lambda each: extents.get(each, each)), inputs)
 
 
 def _with_numbers(attribute: Any, change: Callable[[int], int]) -> Any:
-    """An attribute with other whole numbers above 1."""
+    """An attribute with other integers in place of those above 1."""
     if type(attribute) is int and attribute > 1:
         return change(attribute)
     if type(attribute) is tuple:

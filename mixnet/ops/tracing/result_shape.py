@@ -1,4 +1,4 @@
-"""Shapes of the results of primitives, for programs that are written without tracing them again."""
+"""Shapes of the results of primitives, for programs that are created without tracing."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Params = Mapping[str, Any]
 
 
 _ELEMENTWISE_IN_PARTS = frozenset({"log2", "one_minus_square", "polynomial"})
-"""Primitives of new versions of JAX, which are run as simpler ones."""
+"""Primitives of new versions of JAX, each with the simpler one that replaces it."""
 
 
 def result_shapes(name: str, params: Params, shapes: Sequence[Shape]) -> list[Shape] | None:
-    """The shapes of the results of a primitive; None if they are not known, or the inputs do not fit.
+    """The shapes of the results of a primitive; None if they are unknown, or the inputs do not fit.
 
     Args:
-        name: of the primitive.
+        name: the name of the primitive.
         params: its attributes.
-        shapes: of its inputs.
+        shapes: the shapes of its inputs.
     """
     if name == "split":
         return _split(params, *shapes)
@@ -45,7 +45,7 @@ def _elementwise(shapes: Sequence[Shape]) -> Shape | None:
             if common and len(shape) != len(common):
                 return None
             common = common or shape
-            # Extents of 1 are repeated.
+            # Extents of 1 are broadcast.
             if any(a != b and 1 not in (a, b) for a, b in zip(shape, common, strict=True)):
                 return None
             common = tuple(map(max, shape, common))

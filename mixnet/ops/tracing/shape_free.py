@@ -1,7 +1,7 @@
 """Jaxprs that are valid for every shape: elementwise operations and full reductions.
 
-An operator that was traced on ``(3, 4)`` need not be traced again on ``(5, 6)`` if all it does is element by
-element. So loops over growing shapes, and networks whose parameters all have other shapes, trace little.
+An operator that was traced on ``(3, 4)`` need not be traced again on ``(5, 6)`` if it is elementwise. So
+loops over growing shapes, and networks whose parameters have many shapes, trace little.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _TO_ONE = frozenset({"reduce_sum", "reduce_max", "reduce_min", "reduce_prod"})
 
 
 class ShapeFree(NamedTuple):
-    """What an operator does to arrays of one shape, whichever that is.
+    """The program of an operator for arrays of any one shape.
 
     Args:
-        jaxpr: without repetitions of numbers, which NumPy repeats by itself. Its shapes are
-            those of one trace.
-        full: whether each output has the shape, or none.
+        jaxpr: the jaxpr without broadcasts of numbers, which NumPy broadcasts itself. Its shapes are those
+            of one trace.
+        full: for each output, whether it has the shape; otherwise it has no axes.
     """
 
     jaxpr: ClosedJaxpr
@@ -41,7 +41,7 @@ class ShapeFree(NamedTuple):
 
     @property
     def is_elementwise(self) -> bool:
-        """Whether an element of a result depends on the same element of the inputs alone."""
+        """Whether an element of a result depends only on the same element of the inputs."""
         names = {equation.primitive.name for equation in self.jaxpr.jaxpr.eqns}
         return all(self.full) and names.isdisjoint(_TO_ONE)
 
@@ -49,8 +49,8 @@ class ShapeFree(NamedTuple):
 def common_shape(inputs: Sequence[Known]) -> tuple[int, ...] | None:
     """The shape of all inputs that have axes; None if they differ.
 
-    An axis without elements is special to many operators: with one there is none. So are axes of extent 1,
-    but those are the same in all shapes of a family.
+    None, too, if an axis has no elements, which is a special case of many operators. So is extent 1, but
+    all shapes of a family have the same axes of extent 1.
     """
     common: tuple[int, ...] | None = None
     for shape, _ in inputs:
@@ -63,16 +63,16 @@ def common_shape(inputs: Sequence[Known]) -> tuple[int, ...] | None:
 
 
 def _kind(shape: tuple[int, ...]) -> tuple[bool, ...]:
-    """What the shapes of a family have in common: which axes there are, and which are longer than 1."""
+    """The property that all shapes of a family share: for each axis, whether it is longer than 1."""
     return tuple([extent > 1 for extent in shape])
 
 
 class _Family:
-    """What is known of an operator on arrays of one rank, and with the same axes of extent 1.
+    """Knowledge of an operator on arrays of one rank with the same axes of extent 1.
 
     Args:
-        shape: the first that was seen.
-        form: what it did there, if that can hold for every shape.
+        shape: the first shape.
+        form: the form for that shape, if it can hold for every shape.
     """
 
     def __init__(self, shape: tuple[int, ...], form: ShapeFree | None):
@@ -82,23 +82,23 @@ class _Family:
 _families: dict[Any, _Family] = {}
 
 KIND = "form"
-"""Of a stored entry: a tuple with a form, or with None where the result depends on the shape."""
+"""The kind of a stored entry: a tuple with a form, or with None if the result depends on the shape."""
 
 
 def known_calls() -> list[tuple[Any, tuple[int, ...]]]:
-    """The key of each family so far, and the shape with which it was seen first."""
+    """The key of each family so far, and its first shape."""
     return [(key, family.shape) for key, family in list(_families.items())]
 
 
 def confirmed_form(key: Any, shape: tuple[int, ...]) -> ShapeFree | None:
-    """The form of a family, if it is that for another shape, too.
+    """The form of a family, if it holds for another shape, too.
 
     Args:
-        key: of the family, see :func:`known_calls`.
-        shape: that the operator takes.
+        key: the key of the family, see :func:`known_calls`.
+        shape: a shape that the operator takes.
 
     Raises:
-        Exception: what the operator raises for this shape.
+        Exception: the operator's error for this shape.
     """
     op, statics, kinds, scalars = key
     inputs = tuple([(shape if kind else (), dtype) for kind, dtype in kinds])
@@ -109,19 +109,19 @@ def confirmed_form(key: Any, shape: tuple[int, ...]) -> ShapeFree | None:
 def form_of(
     op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int
 ) -> ShapeFree | None:
-    """What an operator does to arrays of any one shape; None if that depends on the shape.
+    """The form of an operator; None if its program depends on the shape.
 
-    A number may depend on an extent: when a second shape occurs, another one that differs in all extents is
-    traced to see whether it gives the same jaxpr.
+    A number in the program may depend on an extent. So when a second shape occurs, a third one that differs
+    in all extents is traced, and must give the same jaxpr.
 
     Args:
         op: the operator.
         statics: its bound attributes.
         inputs: shape and dtype of each array.
-        scalars: how many numbers are inputs too.
+        scalars: the number of scalar inputs.
 
-    Raises:
-        Exception: what the operator raises for such inputs.
+        Raises:
+            Exception: the operator's error for such inputs.
     """
     shape = common_shape(inputs)
     if shape is None:
@@ -149,7 +149,7 @@ def form_of(
 def _confirmed(
     family: _Family, op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int
 ) -> ShapeFree | None:
-    """The form, if another shape has the same."""
+    """The form of a family, if another shape gives the same."""
     form = family.form
     assert form is not None
     other = tuple(
@@ -158,7 +158,7 @@ def _confirmed(
     known = tuple([(other if shape else shape, dtype) for shape, dtype in inputs])
     try:
         second = shape_free(traced(op, statics, known, scalars), other)
-    except Exception:  # an operator of images, say, takes 3 channels alone
+    except Exception:  # for example, an operator of images that takes only 3 channels
         return None
     return form if second is not None and _normal_form(form) == _normal_form(second) else None
 
@@ -187,11 +187,11 @@ def _normal_form(form: ShapeFree) -> Any:
 
 
 def shape_free(closed: ClosedJaxpr, shape: tuple[int, ...]) -> ShapeFree | None:
-    """The jaxpr as one for every extent; None if it depends on them.
+    """The jaxpr for all extents; None if it depends on them.
 
     Args:
-        closed: traced on inputs that have ``shape`` or no axes.
-        shape: what :func:`common_shape` said.
+        closed: the jaxpr, traced on inputs that have ``shape`` or no axes.
+        shape: the result of :func:`common_shape`.
     """
     if closed.effects or any(np.shape(each) for each in closed.consts):
         return None
@@ -200,7 +200,7 @@ def shape_free(closed: ClosedJaxpr, shape: tuple[int, ...]) -> ShapeFree | None:
         outputs = writer.write(closed.jaxpr)
         for before, after in zip(closed.jaxpr.outvars, outputs, strict=True):
             if before.aval.shape and (type(after) is Literal or after not in writer.full):
-                return None  # a number, repeated
+                return None  # a number that is broadcast
     except _DependsError:
         return None
     jaxpr = closed.jaxpr
@@ -212,20 +212,20 @@ def shape_free(closed: ClosedJaxpr, shape: tuple[int, ...]) -> ShapeFree | None:
 
 
 class _DependsError(Exception):
-    """Something depends on extents."""
+    """The program depends on extents."""
 
 
 class _Writer:
-    """Writes the equations of a jaxpr out, without repetitions of numbers."""
+    """Copies the equations of a jaxpr, without broadcasts of numbers."""
 
     def __init__(self, closed: ClosedJaxpr, shape: tuple[int, ...]):
         self.shape = shape
         self.equations: list[Any] = []
         self.full = {each for each in closed.jaxpr.invars if each.aval.shape}
-        self._known: dict[Any, Any] = {}  # what stands for a variable
+        self._known: dict[Any, Any] = {}  # variable -> its replacement
 
     def write(self, jaxpr: Any) -> list[Any]:
-        """Write all; what stands for the outputs."""
+        """Copy all equations; returns the outputs."""
         for equation in jaxpr.eqns:
             self._write(equation)
         return [self._read(each) for each in jaxpr.outvars]
@@ -258,7 +258,7 @@ class _Writer:
             and not self._is_full(inputs[0])
             and not all(map(self._is_full, inputs[1:]))
         ):
-            raise _DependsError  # one number decides, and what it chooses may have no axes
+            raise _DependsError  # a single condition, whose choices may have no axes
         elif name in ELEMENTWISE:
             variable = output if has_axes else Var(output.aval.update(shape=()))
             if has_axes:

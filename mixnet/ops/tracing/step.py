@@ -1,8 +1,8 @@
-"""Functions that stay one step of a jaxpr: XLA compiles their definition, the interpreter may do better.
+"""Functions that are a single step of a jaxpr, for which the interpreter may have a faster rule.
 
-What suits a compiler, such as comparing all boxes and masking most of them, may be a multiple of the work
-that is left once the data is known. So a function that has a rule of its own for NumPy
-(:mod:`mixnet.runtime.interpret.on_numpy`) is a primitive. Everything else sees its definition.
+A definition that suits a compiler, such as comparing all boxes and masking most of them, may do much more
+work than the data requires. So a function with its own NumPy rule
+(:mod:`mixnet.runtime.interpret.on_numpy`) is a primitive. XLA and everything else use its definition.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class Step(Primitive):
 def as_step(
     name: str, result: Callable[..., Any], stacks: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declares a function of arrays, with one array as its result, to be a primitive.
+    """Declare a function of arrays, with one array as its result, to be a primitive.
 
     Its keyword arguments are parameters of the primitive. It is differentiated by its definition.
 
     Args:
-        name: of the primitive.
-        result: its shape and dtype, from the arguments.
+        name: the name of the primitive.
+        result: returns its shape and dtype, for the arguments.
         stacks: whether it takes stacks of its arguments, all with the same leading axes.
     """
 

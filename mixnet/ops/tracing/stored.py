@@ -1,10 +1,10 @@
-"""What common operators do, as it was traced when the package was made.
+"""Stored traces: programs of common operators that come with the package, so that calls need no tracing.
 
-A first call of an operator costs a third of a millisecond of tracing, of a gradient milliseconds, although
-what JAX finds is the same in every process. So the package brings the templates of families and the
-forms without shapes of many calls (``python -m mixnet.tools.store_traces`` writes them). They are those of
-one version of JAX; with another one, or with other settings of JAX that tracing reads, everything is traced
-as if there were none. So is what came from a source file that has changed since.
+Tracing the first call of an operator takes a third of a millisecond, and that of a gradient milliseconds,
+although the result is the same in every process. So the package contains the templates of families and the
+forms of many calls (``python -m mixnet.tools.store_traces`` writes them). They are valid for one version of
+JAX: with another one, or with other JAX settings that affect tracing, everything is traced. So are
+operators whose source files have changed since.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from mixnet.private_jax import pickling
 
 FOLDER = Path(__file__).parent / "stored_traces"
 SOURCES = Path(__file__).parents[2]
-"""The package."""
+"""The folder of the package."""
 _UNCHANGED_SECONDS = 120
-"""A source file that is not newer than the traces by more is taken for the one they were made from: the files
-of a package are unpacked one after another.
+"""Seconds by which a source file may be newer than the traces and count as unchanged: the files of a
+package are unpacked one after another.
 """
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _SETTINGS = (
@@ -42,7 +42,7 @@ _SETTINGS = (
 
 
 def _settings() -> list[object]:
-    # Not ``jax.config.values``, which makes a dict of all settings each time.
+    # Not ``jax.config.values``, which builds a dict of all settings each time.
     return [getattr(jax.config, name, None) for name in _SETTINGS]
 
 
@@ -50,14 +50,14 @@ _USUAL = _settings()
 
 
 class File(NamedTuple):
-    """The content of a file of traces: few objects, as reading it is part of a first result.
+    """The content of a file of traces: few objects, because it is read before the first result.
 
     Args:
-        sources: size and checksum of each source file that was read, by its path in the package.
+        sources: size and checksum of each source file, by its path in the package.
         dependencies: sets of numbers of source files.
-        keys: of all entries, one after another.
+        keys: the keys of all entries, concatenated.
         places: for each entry the number of its dependencies, its start in ``contents`` and its end.
-        dictionary: what is usual in entries, for zlib.
+        dictionary: zlib's dictionary, with common parts of entries.
         contents: the entries, each compressed.
     """
 
@@ -73,9 +73,9 @@ class File(NamedTuple):
         return [self.keys[i : i + _KEY_BYTES] for i in range(0, len(self.keys), _KEY_BYTES)]
 
     def entry(self, key: bytes) -> tuple[tuple[int, ...], bytes] | None:
-        """The numbers of an entry's source files, and its pickled content; None if there is no such entry."""
+        """The numbers of an entry's source files, and its pickled content; None if there is no entry."""
         at = self.keys.find(key)
-        while at >= 0 and at % _KEY_BYTES:  # the end of one key and the start of the next
+        while at >= 0 and at % _KEY_BYTES:  # a match across two keys
             at = self.keys.find(key, at + 1)
         if at < 0:
             return None
@@ -97,12 +97,12 @@ def path_here() -> Path:
 
 
 def key_of(kind: str, op: Operator, *rest: object) -> bytes | None:
-    """The key of an entry; None where it would not be the same in another process.
+    """The key of an entry; None if it would differ in another process.
 
     Args:
-        kind: of entry.
+        kind: the kind of entry.
         op: the operator.
-        rest: what else decides: statics, dtypes, tuples of these.
+        rest: other values on which it depends: statics, dtypes, tuples of these.
     """
     name = name_of(op)
     if name is None:
@@ -115,7 +115,7 @@ def key_of(kind: str, op: Operator, *rest: object) -> bytes | None:
 
 
 def name_of(op: Operator) -> str | None:
-    """A name that stands for the operator in every process; None if there is none."""
+    """A name that identifies the operator in every process; None if there is none."""
     if op.takes_key or op.calls_python:
         return None
     if op.is_known_by_forward and op.forward is not None:
@@ -125,14 +125,14 @@ def name_of(op: Operator) -> str | None:
 
 
 class _UnnamedError(Exception):
-    """An attribute has no text that would say the same in another process."""
+    """An attribute has no text that is the same in every process."""
 
 
 _dtype_text = cache(repr)  # NumPy composes it in Python
 
 
 def _text(each: object) -> str:
-    """An attribute as text that tells what is equal but of other types, as 1, 1.0 and True."""
+    """An attribute as text, which distinguishes equal values of different types, such as 1, 1.0 and True."""
     kind = type(each)
     if isinstance(each, tuple):
         return f"{kind.__name__}({' '.join(map(_text, each))})"
@@ -140,7 +140,7 @@ def _text(each: object) -> str:
         return repr(each)
     if isinstance(each, np.dtype):
         return _dtype_text(each)
-    if each is int:  # in the place of a number that differs between the calls of a family
+    if each is int:  # replaces a number that differs between the calls of a family
         return "a number"
     if isinstance(each, int) and kind.__module__.startswith("mixnet."):
         return f"{kind.__name__}({int(each)})"
@@ -151,9 +151,9 @@ def find(kind: str, op: Operator, *rest: object) -> Any:
     """The stored object of a key; None if there is none.
 
     Args:
-        kind: of entry.
+        kind: the kind of entry.
         op: the operator.
-        rest: what else decides.
+        rest: other values on which it depends.
     """
     file = _file()
     if file is None:
@@ -166,17 +166,17 @@ def find(kind: str, op: Operator, *rest: object) -> Any:
         if entry is None or not _changed.isdisjoint(entry[0]):
             return None
         return pickling.loads(entry[1])
-    except Exception:  # damaged, or a name in it is gone: the operator is traced
+    except Exception:  # damaged, or a name in it no longer exists: the operator is traced
         return None
 
 
 _loaded: File | None = None
 _changed: set[int] = set()
-"""The numbers of the source files that are not those of the traces."""
+"""The numbers of the source files that have changed since the traces were stored."""
 
 
 def _file() -> File | None:
-    """The traces, if those of this process can be the same."""
+    """The stored traces, if they are valid in this process."""
     global _loaded
     if _loaded is None:
         _loaded = _read()
@@ -193,7 +193,7 @@ def _read() -> File:
     try:
         file = File(*pickle.loads(path.read_bytes()))
         newest = path.stat().st_mtime + _UNCHANGED_SECONDS
-    except Exception:  # cut off, say: everything is traced
+    except Exception:  # truncated, for example: everything is traced
         return NONE
     for number, (name, (size, checksum)) in enumerate(file.sources.items()):
         try:
@@ -217,7 +217,7 @@ def write(entries: Mapping[bytes, tuple[Iterable[str], bytes]]) -> Path:
     """Write the file for this version of JAX; returns its path.
 
     Args:
-        entries: by keys the pickled templates and forms, each behind the paths of its source files.
+        entries: for each key, the paths of the source files and the pickled template or form.
     """
     names = sorted({name for sources, _ in entries.values() for name in sources})
     numbers = {name: number for number, name in enumerate(names)}
@@ -242,7 +242,7 @@ def write(entries: Mapping[bytes, tuple[Iterable[str], bytes]]) -> Path:
 
 
 def content_of(templates: object) -> bytes | None:
-    """Templates or a form as the bytes of an entry; None if they cannot be written."""
+    """Templates or a form as the bytes of an entry; None if they cannot be pickled."""
     try:
         return pickling.dumps(templates)
     except pickling.UnwritableError:

@@ -1,4 +1,4 @@
-"""Jaxprs with open extents: formulas in the place of numbers, filled in for the shapes of a call."""
+"""Templates: jaxprs with formulas in place of numbers, which are evaluated for the shapes of a call."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
     from mixnet.ops.operator import Statics
 
 Extents = tuple[int, ...]
-"""The extents of the inputs of a call that are open, in order of their first place."""
+"""The open extents of a call's inputs, in order of their first occurrence."""
 
 Formula = tuple[tuple[int, ...], ...]
 """A sum of products of extents, each given by its index; -1 stands for the factor -1."""
 
 
 class Call(NamedTuple):
-    """What an operator is called with."""
+    """The attributes and inputs of a call."""
 
     statics: Statics
     inputs: Sequence[tuple[tuple[int, ...], np.dtype]]
 
 
 class Extent:
-    """In the place of a whole number among the attributes: it equals an extent, as ``num_filter`` does."""
+    """Replaces an integer attribute that equals an extent, such as ``num_filter``."""
 
     def __init__(self, index: int):
         self.index = index
 
 
 def kind_of(call: Call) -> Any:
-    """What calls have in common that differ in extents above 1, and in such numbers among the attributes.
+    """The key that calls share if they differ only in extents above 1, and in such integer attributes.
 
-    None if an input has no elements, which is a special case, if its extents are symbols, or if there is
-    nothing to differ in.
+    None if an input has no elements, which is a special case, if its extents are symbols, or if there is no
+    such extent.
     """
     kinds = []
     for shape, dtype in call.inputs:
@@ -65,12 +65,12 @@ def _without_numbers(attribute: object) -> Any:
 
 
 class Pattern(NamedTuple):
-    """Which extents are equal in two calls of one kind. Where others coincide does not matter.
+    """The extents that are equal in two calls of one kind; others may be equal by chance.
 
     Args:
-        statics: the attributes, an :class:`Extent` in the place of numbers that equal one in both calls.
-        inputs: for each input the dtype and, for each axis, an index of extents, or minus the extent
-            where that is part of the pattern: 1, and those of a stream of random numbers.
+        statics: the attributes, with an :class:`Extent` for each number that equals one in both calls.
+        inputs: for each input the dtype and, for each axis, the index of its extent, or minus the extent if
+            that belongs to the pattern: 1, and extents of a stream of random numbers.
     """
 
     statics: Any
@@ -87,13 +87,13 @@ class Pattern(NamedTuple):
         constants: set[int] = set()
         if not _fits(self.statics, call.statics, extents, constants):
             return None
-        # As many groups as channels are another case than a few groups of as many channels.
+        # A group for each channel is another case than a few groups of channels.
         if not constants.isdisjoint(extents.values()):
             return None
         return tuple([extents[index] for index in range(len(extents))])
 
     def call(self, like: Call, extents: Extents) -> Call:
-        """The call with these extents, and what else another call of the pattern has."""
+        """The call with these extents and all other properties of another call of the pattern."""
         inputs = [
             (tuple([extents[index] if index >= 0 else -index for index in axes]), dtype)
             for dtype, axes in self.inputs
@@ -102,7 +102,7 @@ class Pattern(NamedTuple):
 
 
 def _with_extents(pattern: Any, attribute: Any, extents: Extents) -> Any:
-    """An attribute with these extents where its pattern has some."""
+    """An attribute with these extents at the positions given by its pattern."""
     if type(pattern) is Extent:
         return extents[pattern.index]
     if type(pattern) is tuple:
@@ -116,13 +116,13 @@ def _with_extents(pattern: Any, attribute: Any, extents: Extents) -> Any:
 
 
 def _fits(pattern: Any, attribute: Any, extents: dict[int, int], constants: set[int]) -> bool:
-    """Whether an attribute is as the pattern says.
+    """Whether an attribute fits its pattern.
 
     Args:
-        pattern: of the attribute.
-        attribute: that of a call.
-        extents: those of its inputs; without any, the attributes add theirs.
-        constants: numbers that are no extents are added to it.
+        pattern: the pattern of the attribute.
+        attribute: the attribute of a call.
+        extents: the extents of its inputs; if there are none, those of attributes are added.
+        constants: receives the numbers that are not extents.
     """
     if type(pattern) is Extent:
         return bool(extents.setdefault(pattern.index, attribute) == attribute)
@@ -148,7 +148,7 @@ def pattern_of(first: Call, second: Call) -> tuple[Pattern, Extents, Extents] | 
         ]
         places.append((dtype, tuple(axes)))
     if not indices:
-        # An operator that makes an array takes its extents as attributes.
+        # An operator that creates an array gets its extents as attributes.
         _collect(first.statics, second.statics, indices)
     try:
         statics = _named(first.statics, second.statics, indices)
@@ -163,7 +163,7 @@ def pattern_of(first: Call, second: Call) -> tuple[Pattern, Extents, Extents] | 
 
 
 class _DiffersError(Exception):
-    """An attribute differs that is no extent."""
+    """An attribute differs in something that is not an extent."""
 
 
 def _collect(one: Any, other: Any, indices: dict[tuple[int, int], int]) -> None:
@@ -175,10 +175,10 @@ def _collect(one: Any, other: Any, indices: dict[tuple[int, int], int]) -> None:
 
 
 def _named(one: Any, other: Any, indices: dict[tuple[int, int], int]) -> Any:
-    """An attribute with extents in the place of the numbers that equal them.
+    """An attribute with extents in place of the numbers that equal them.
 
     Raises:
-        _DiffersError: the numbers differ, and are no extents.
+        _DiffersError: the numbers differ, and are not extents.
     """
     if type(one) is tuple:
         return tuple([_named(a, b, indices) for a, b in zip(one, other, strict=True)])
@@ -190,12 +190,12 @@ def _named(one: Any, other: Any, indices: dict[tuple[int, int], int]) -> Any:
 
 
 class OpenJaxpr:
-    """A jaxpr with formulas in the place of numbers.
+    """A jaxpr with formulas in place of numbers.
 
     Args:
         jaxpr: the first trace.
         steps: for each equation, the attributes that hold formulas.
-        literals: formulas of numbers, by equation and operand.
+        literals: formulas of literals, by equation and operand.
     """
 
     def __init__(
@@ -228,10 +228,10 @@ class OpenJaxpr:
         """An equation for these extents; None if the shapes of its operands do not fit.
 
         Args:
-            place: its number.
-            equation: for the extents of the first trace.
+            place: the number of the equation.
+            equation: the equation for the extents of the first trace.
             written: the variables so far, to which it adds.
-            extents: those asked for.
+            extents: the requested extents.
         """
         operands: list[Any] = []
         for number, atom in enumerate(equation.invars):
@@ -285,19 +285,19 @@ def _bodies(
 
 
 class Template:
-    """A program with formulas in the place of numbers, for inputs of one pattern.
+    """A program with formulas in place of numbers, for inputs of one pattern.
 
     Args:
-        program: what two traces have in common.
-        fixed: values of the formulas that gave the same in both traces. Nothing shows whether a number
-            follows from them, so they must give the same in others.
+        program: the program of two traces.
+        fixed: formulas with equal values in both traces, and these values. A number may or may not follow
+            from them, so they must have the same values in other calls.
         ranges: the extents, by index, that must lie between two numbers: those of the traces.
         order: pairs of extents, by index, and whether the first of them must be the larger one;
             if not, the second must be.
-        pattern: of the inputs.
+        pattern: the pattern of the inputs.
         like: for each result, the input whose shape it had in both traces; -1 for none.
-        numbers: how many inputs are numbers. They follow the arrays.
-        is_sure: whether two traces are enough; otherwise, a third must show that it is right.
+        numbers: the number of scalar inputs, which follow the arrays.
+        is_sure: whether two traces are enough; otherwise, a third one must confirm it.
     """
 
     def __init__(
@@ -313,17 +313,17 @@ class Template:
     ):
         self.is_sure = is_sure
         self.is_proved = (
-            False  # whether another call has shown that its numbers agree not by chance
+            False  # whether another call has shown that its numbers do not agree by chance
         )
         self._program, self._fixed, self._ranges, self._order = program, fixed, ranges, order
         self._pattern, self._like, self._numbers = pattern, like, numbers
 
     def changed(self, call: Call, change: Callable[[int, int], int]) -> Call | None:
-        """A call with other extents where two traces had different ones; None for a call of another kind.
+        """A call with other extents, where the two traces had different ones; None for another kind.
 
         Args:
             call: the call.
-            change: from an extent and its number to another one.
+            change: returns another extent, for an extent and its number.
         """
         extents = self._pattern.extents(call)
         if extents is None:
@@ -368,12 +368,12 @@ def _in_type_of(example: float | np.ndarray, value: int) -> Any:
 
 
 def value_of(formula: Formula, extents: Extents) -> int:
-    """What a formula gives for these extents."""
+    """The value of a formula for these extents."""
     return sum([math.prod([extents[i] if i >= 0 else -1 for i in product]) for product in formula])
 
 
 class Open(NamedTuple):
-    """A number in the attributes of an equation that follows from the extents."""
+    """A number among the attributes of an equation that follows from the extents."""
 
     formula: Formula
 

@@ -23,13 +23,13 @@ MOST_TRACES = 10_000
 """Number of cached jaxprs beyond which the older half is dropped."""
 
 _NUMBER: Known = ((), np.dtype("float64"))
-"""What a number that is an input of the program is traced as."""
+"""The spec with which scalar inputs are traced."""
 
 _traces: dict[Any, ClosedJaxpr] = {}
 _families: dict[Any, Family] = {}
 
 KIND = "templates"
-"""Of a stored entry: a list of the templates of a family."""
+"""The kind of a stored entry: a list of the templates of a family."""
 
 
 def traced(op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int) -> ClosedJaxpr:
@@ -39,10 +39,10 @@ def traced(op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: i
         op: the operator.
         statics: its bound attributes.
         inputs: shape and dtype of each array.
-        scalars: how many numbers are inputs too.
+        scalars: the number of scalar inputs.
 
     Raises:
-        Exception: what the operator raises for such inputs.
+        Exception: the operator's error for such inputs.
     """
     key = (op, statics, inputs, scalars)
     jaxpr = _traces.get(key)
@@ -58,8 +58,8 @@ def traced(op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: i
 def _written_or_traced(
     op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int
 ) -> ClosedJaxpr:
-    """The jaxpr, written from traces for other shapes if these show what it must be."""
-    # A user's function may do one thing to few elements and another to many.
+    """The jaxpr, created from traces for other shapes if these determine it."""
+    # A user's function may treat few elements differently from many.
     call = Call(statics, inputs)
     kind = None if is_own(op.forward or op) else kind_of(call)
     if kind is None:
@@ -98,7 +98,7 @@ def trace_function(function: Any, inputs: Sequence[Known], scalars: int) -> Clos
                 return _traced_flat(function, known)
         except MXNetError:
             raise
-        except Exception:  # below, JAX says what is wrong with the operator's own lines
+        except Exception:  # traced again below, JAX's error names the operator's own lines
             pass
     structs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in known]
     with whole_tracebacks(), jax.enable_x64(True):
@@ -106,7 +106,7 @@ def trace_function(function: Any, inputs: Sequence[Known], scalars: int) -> Clos
 
 
 def _traced_flat(function: Any, known: Sequence[Known]) -> ClosedJaxpr:
-    """The same in a third of the time: nested jits are written out rather than traced one by one."""
+    """The same in a third of the time: nested jits are inlined instead of traced one by one."""
     avals = [jax.core.ShapedArray(shape, dtype) for shape, dtype in known]
     with jax.enable_x64(True), jax.disable_jit():
         assert _trace is not None
@@ -126,7 +126,7 @@ _trace = flat_tracer()
 
 
 def trace(op: Operator, call: Call, scalars: int) -> ClosedJaxpr:
-    """The jaxpr of a call, traced whatever is known.
+    """The jaxpr of a call, always by tracing.
 
     Args:
         op: the operator.

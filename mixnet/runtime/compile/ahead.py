@@ -1,7 +1,7 @@
 """Ahead-of-time compilation: one program for given shapes on one device.
 
-A ``jax.jit`` function silently recompiles when an argument differs in any property that it checks: whether an
-array is committed to its device, for example, which results of programs without inputs are not. A program
+A ``jax.jit`` function silently recompiles when an argument differs in any property that it checks, for
+example whether it is committed to its device (results of programs without inputs are not). A program
 compiled ahead of time accepts such arguments.
 """
 
@@ -22,21 +22,20 @@ from mixnet.runtime.compile.scope import compiling_for
 from mixnet.runtime.value.value import Spec
 
 MOST_MAPS = 25_000
-"""Memory maps that the process may have; with more of them programs are forgotten, to be read
-from disk if one is needed again.
+"""The number of memory maps above which programs are dropped; one that is needed again is read from disk.
 
-Every program has some memory maps, and Linux gives a process 65,530: XLA ends one that asks for more.
+Every program needs some memory maps, and Linux allows a process 65,530: XLA aborts a process that needs more.
 """
 
 forgetters: list[Callable[[], object]] = []
 """Functions that release cached programs."""
 
-_EVERY = 50  # programs, between two looks at the memory maps
+_EVERY = 50  # programs that are compiled between two counts of the memory maps
 _compiled = itertools.count(1)
 
 
 def make_room() -> None:
-    """Drop programs if the process has too many memory maps; at twice as many, also those cached by JAX."""
+    """Drop programs if there are too many memory maps; at twice the limit, also those that JAX caches."""
     if _memory_maps() <= MOST_MAPS:
         return
     for forget in forgetters:

@@ -29,7 +29,7 @@ def submit(job: Callable[[], Any]) -> Future[Any]:
     future: Future[Any] = Future()
     _jobs.put((job, future))
     if _thread is None:
-        # Started before it is noted: an interrupt in between costs a second thread, not a job that
+        # Started before it is stored: an interrupt in between costs a second thread, not a job that
         # never runs.
         thread = threading.Thread(target=_work, name="mixnet background", daemon=True)
         thread.start()
@@ -55,7 +55,7 @@ def _work() -> None:
                 future.set_exception(error)
             else:
                 future.set_result(result)
-        del job, future  # else the last program would live until the next job
+        del job, future  # otherwise the last program would live until the next job
 
 
 @atexit.register

@@ -1,7 +1,7 @@
-"""Threads of NumPy's BLAS: one while the compiler uses another core, and for products of the interpreter.
+"""The number of threads of NumPy's BLAS: one while the compiler uses another core, or in the interpreter.
 
-OpenBLAS gives each of its threads a part of a product and waits for all. If the core of one of them is busy,
-the product waits for it: on two cores, next to a compiler, it takes five times as long as on one thread.
+OpenBLAS divides a product among its threads and waits for all of them, also for one whose core is busy: on
+two cores, beside a compiler, a product takes five times as long as on one thread.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from mixnet.runtime.compile import program_files
 from mixnet.runtime.compile.program_files import TEMPORARY
 
 MOST_BYTES = 2 << 30
-"""The folder's size; the programs that were written first go first."""
+"""The size to which the folder is trimmed; the oldest programs are removed first."""
 
 
 def folder() -> Path | None:
@@ -77,7 +77,7 @@ def use() -> Path | None:
         return None
     program_files.install(path)
     jax.config.update("jax_compilation_cache_dir", str(path))
-    # Programs of a notebook are many and small: a second start is quick only with all of them.
+    # A notebook has many small programs: a second start is quick only if all of them are stored.
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     trim(path)
     return path
@@ -121,13 +121,13 @@ def trim(path: Path) -> None:
             if each != stamp:
                 each.unlink(missing_ok=True)
                 total -= facts.st_size
-    except OSError:  # another process is at it, or may do what this one may not
+    except OSError:  # another process is trimming, or owns the files
         return
 
 
 _SECONDS = "jax_persistent_cache_min_compile_time_secs"
 _lock = locks.renewed(threading.Lock())
-_thresholds: list[float] = []  # for each scope that is open, the threshold that it found
+_thresholds: list[float] = []  # the previous threshold, for each open scope
 
 
 @contextmanager

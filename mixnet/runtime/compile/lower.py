@@ -22,7 +22,7 @@ def scopes(graph: Graph) -> dict[Node, str]:
     for node, name in graph.names.items():
         if node.is_variable:
             continue
-        # Others than these are escaped in XLA's texts, and would not be found there.
+        # XLA escapes other characters in its texts, where the name would not be found then.
         scope = plain = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)
         number = 1
         # XLA keeps the name with each instruction, and a name must lead back to one node.
@@ -63,7 +63,8 @@ def lower(graph: Graph) -> Callable[[Sequence[Any], Any], list[Any]]:
             with jax.named_scope(scope):
                 inputs = [results[i][j] for i, j in places]
                 node_scalars = [scalars[s] if type(s) is ScalarSlot else s for s in numbers]
-                # Nodes are in topological order: the operation has left its pull before its gradient asks.
+                # Nodes are in topological order: the operation stores its pullback before its
+                # gradient needs it.
                 if source is not None:
                     _, headed, wrt = statics
                     results.append(pulls[source](inputs[: len(headed)], headed, wrt))
@@ -90,7 +91,7 @@ def _forward_of(graph: Graph) -> dict[Node, Node]:
             statics, headed, _ = node.statics
             key = _expression(node.op.forward, statics, node.scalars, node.inputs[len(headed) :])
             forward = first_of.get(key)
-            # A gradient that itself reads residuals has none to offer: it is computed on its own.
+            # A gradient that reads residuals provides none itself: its own gradient computes it again.
             if forward is not None and forward not in forward_of:
                 forward_of[node] = forward
         first_of.setdefault(_expression(node.op, node.statics, node.scalars, node.inputs), node)
@@ -98,7 +99,7 @@ def _forward_of(graph: Graph) -> dict[Node, Node]:
 
 
 def _expression(op: Operator, statics: Statics, scalars: Sequence[Any], inputs: object) -> Any:
-    # repr tells 1 from True and from the scalar in slot 1, which compare equal
+    # repr distinguishes 1, True and the scalar in slot 1, which compare equal
     return op, statics, repr(statics), tuple((type(s), s) for s in scalars), inputs
 
 

@@ -11,8 +11,8 @@ from mixnet.graph.graph import Graph
 from mixnet.ops.lowering.lowering import Lowering
 from mixnet.ops.operator import Operator
 
-# XLA's CPU backend hands parts of a program to YNNPACK: sums over columns run eight times faster
-# there, matrix products alike, but convolutions at 0.6 of the speed of XLA's own.
+# XLA's CPU backend passes parts of a program to YNNPACK: sums over columns run eight times faster
+# there, matrix products equally fast, but convolutions at 0.6 of the speed of XLA's own.
 _CHOSEN = {
     "xla_cpu_experimental_ynn_fusion_type": (
         "LIBRARY_FUSION_TYPE_REDUCE,LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"
@@ -21,7 +21,7 @@ _CHOSEN = {
 
 
 def compiler_options(graph: Graph, platform: str) -> dict[str, str]:
-    """The compiler options for a graph; there are some only for graphs with chosen lowerings on a CPU."""
+    """The compiler options for a graph: none unless it has chosen lowerings, on a CPU."""
     if platform != "cpu" or not any(type(node.op) is Lowering for node in graph.nodes):
         return {}
     return chosen_options()
@@ -33,11 +33,11 @@ def chosen_options() -> dict[str, str]:
 
 
 _SEPARATE_SUMS = {"xla_disable_hlo_passes": "cpu-all-reduce-combiner"}
-"""XLA would put all sums over devices into one, which begins after the last gradient."""
+"""Otherwise XLA merges all sums over devices into one, which begins after the last gradient."""
 
 
 def joint_options(graph: Graph, platform: str) -> dict[str, str]:
-    """The compiler options for a program over several devices, which sends small arrays together itself."""
+    """The compiler options for a program over several devices, which itself combines small arrays."""
     options = compiler_options(graph, platform)
     if platform == "cpu" and _is_supported(tuple(_SEPARATE_SUMS.items())):
         options = {**options, **_SEPARATE_SUMS}
@@ -61,46 +61,47 @@ QUICK = {
         "xla_gpu_experimental_enable_fusion_autotuner": "False",
     }
 }
-"""Options to compile a program sooner that runs slower, by platform.
+"""Options, by platform, with which a program compiles sooner and runs slower.
 
 For each product and convolution of a GPU's program, XLA compiles and runs many algorithms to find the
-fastest, which takes most of the time of compiling. With these options it takes the one that NVIDIA's
-libraries suggest. Without any choice, at level 0, convolutions run a hundred times slower.
+fastest, which takes most of the compile time. With these options it uses the one that NVIDIA's libraries
+suggest. Without any selection, at level 0, convolutions run a hundred times slower.
 """
 
 UNTIMED_CONVOLUTIONS = {"gpu": {"xla_gpu_deterministic_ops": "True"}}
-"""Options to compile convolutions sooner still, by platform.
+"""Options, by platform, with which convolutions compile still sooner.
 
-XLA takes the first deterministic algorithm that cuDNN suggests, without running it: compiled in half the
-time, a training step of ResNet-50 takes 57 ms instead of 42. Scatters would add one number after the other.
+XLA uses the first deterministic algorithm that cuDNN suggests, without running it: a training step of
+ResNet-50 compiles in half the time and takes 57 ms instead of 42. Not for scatters, which would add numbers
+one by one.
 """
 
 
 def quick_options(graph: Graph, platform: str) -> dict[str, str]:
-    """Those for a graph, if they make a difference to it."""
+    """The options with which a graph compiles sooner; none if they make no difference to it."""
     if platform not in QUICK or not any(is_product(node.op) for node in graph.nodes):
         return {}
     return quick_options_of(platform)
 
 
 def quick_options_of(platform: str) -> dict[str, str]:
-    """Those of a platform, if this version of XLA supports them."""
+    """The options with which programs of a platform compile sooner, if this version of XLA supports them."""
     return _supported(QUICK.get(platform, {}))
 
 
 def _supported(options: dict[str, str]) -> dict[str, str]:
-    """Those of the options that this version of XLA has."""
+    """The options that this version of XLA has."""
     if not options or _is_supported(tuple(options.items())):
         return options
     return {name: value for name, value in options.items() if _is_supported(((name, value),))}
 
 
 def part_options(platform: str, primitives: AbstractSet[str]) -> dict[str, str]:
-    """Options for a part that runs a few times (:mod:`mixnet.runtime.interpret.on_device`).
+    """The options for a part that runs only a few times (:mod:`mixnet.runtime.interpret.on_device`).
 
     Args:
-        platform: that it is compiled for.
-        primitives: names of JAX's primitives in it.
+        platform: the platform that it is compiled for.
+        primitives: names of the JAX primitives in it.
     """
     options = quick_options_of(platform)
     if "conv_general_dilated" in primitives and not any("scatter" in name for name in primitives):
@@ -117,7 +118,7 @@ def is_product(op: Operator | None) -> bool:
 
 
 def options_to_read(platform: str) -> dict[str, str]:
-    """Options to compile a program that is read and not run: on a CPU, LLVM does not optimize it.
+    """The options for a program that is only read, not run: on a CPU, LLVM does not optimize it.
 
     XLA's instructions are the same, as LLVM comes after all of XLA's passes.
     """

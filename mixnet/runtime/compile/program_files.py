@@ -17,9 +17,9 @@ import jax
 from mixnet.private_jax.programs import keep_files_by
 
 ENDING = "-cache"
-"""Of the files' names, as JAX has it."""
+"""The suffix of the files' names, which is JAX's."""
 TEMPORARY = ".partial"
-_DIGEST = 16  # bytes before the program
+_DIGEST = 16  # bytes of the digest before the program
 
 
 class ProgramFiles:
@@ -69,8 +69,8 @@ def _digest(key: str, program: bytes) -> bytes:
 def install(folder: Path) -> None:
     """Make JAX use this cache for ``folder``.
 
-    JAX has no switch for it. Where it is built in another way than is known here, or bounds the folder
-    by the user's own setting, it keeps them as it does.
+    JAX has no setting for it. If a version of JAX is built differently, or the user has bounded the
+    folder's size, JAX's own cache stays.
     """
     if jax.config.values.get("jax_compilation_cache_max_size", -1) != -1:
         return

@@ -1,4 +1,4 @@
-"""What decides whether two segments have the same program."""
+"""The key by which two segments share a program."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from mixnet.context import Context
 class ProgramKey(NamedTuple):
     """The key of a program: equal keys mean equal programs.
 
-    A plain tuple of the same items equals it. That is what a segment looks its program up by, since each run
-    does; this is made of it when there is something to compile.
+    It equals a plain tuple of the same items. A segment looks its program up with a plain tuple, which is
+    faster to create in every run; a ``ProgramKey`` is created only when there is something to compile.
 
     Args:
-        operations: ``(call, *slots of the inputs)``, as a segment has them.
+        operations: ``(call, *slots of the inputs)``, as in a segment.
         slots: the requested outputs.
-        donated: places of the leaves whose buffers it may reuse.
+        donated: indices of the leaves whose buffers it may reuse.
         context: the device.
         counts: numbers of leaves and of scalars.
     """

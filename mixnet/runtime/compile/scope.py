@@ -12,7 +12,7 @@ from mixnet.ops.tracing.tensor_cores import products_for
 
 @contextmanager
 def compiling_for(device: jax.Device) -> Iterator[None]:
-    """Scope in which programs are traced and compiled for a device: dtypes of 64 bits stay."""
+    """Scope in which programs are traced and compiled for a device, with dtypes of 64 bits."""
     with (
         jax.enable_x64(True),
         jax.default_device(device),

@@ -1,4 +1,4 @@
-"""Lines of user code that compile: a warning if one keeps doing so, and word of a program that takes long."""
+"""Lines of user code that compile: warnings if one keeps doing so, and a message if a program takes long."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from mixnet.units import time_text
 
 @dataclass(slots=True)
 class _Line:
-    """What a line of the user has compiled on a device."""
+    """What a line of user code has compiled on a device."""
 
     programs: int = 0
     last_key: ProgramKey | None = None
-    reasons: Counter[str] = field(default_factory=Counter)  # what made another program necessary
+    reasons: Counter[str] = field(default_factory=Counter)  # why another program was necessary
 
 
 _lines: dict[tuple[str, Any], _Line] = {}
-_MOST_REASONS = 50  # of a line: one that always gets new shapes has a new one each time
+_MOST_REASONS = 50  # stored for a line; with new shapes in every call, each has another reason
 _limit: int = config.get("MIXNET_COMPILE_WARNING")
 
 
 def watch(source: str | None, key: ProgramKey) -> None:
-    """Record that a program was compiled for a read at ``source``; warn if that happens often.
+    """Record that a read at ``source`` compiled a program; warn if that happens often.
 
     The same computation on several devices needs a program for each, so devices are counted separately.
 
@@ -67,9 +67,9 @@ def watch(source: str | None, key: ProgramKey) -> None:
 
 @contextmanager
 def reported(source: str | None, key: ProgramKey) -> Iterator[None]:
-    """Scope in which a program is waited for; reports it if it takes long."""
+    """Scope in which the thread waits for a program; prints a message if it takes long."""
     watch(source, key)
-    timer = threading.Timer(_PATIENCE, _tell, (source, key, time.perf_counter()))
+    timer = threading.Timer(_REPORT_AFTER, _tell, (source, key, time.perf_counter()))
     timer.daemon = True
     timer.start()
     try:
@@ -78,7 +78,7 @@ def reported(source: str | None, key: ProgramKey) -> Iterator[None]:
         timer.cancel()
 
 
-_PATIENCE = 2.0  # seconds
+_REPORT_AFTER = 2.0  # seconds
 
 
 def _tell(source: str | None, key: ProgramKey, start: float) -> None:

@@ -1,1 +1,3 @@
-"""Between devices: sums and copies, meetings, programs in flight, host memory."""
+"""What concerns several devices, or the host and a device: sums, copies, meetings, programs in flight,
+memory.
+"""

@@ -2,8 +2,7 @@
 
 The arrays of a group, one for each device, become the shards of one array on a mesh, which XLA's
 collectives reduce: nothing passes through the host, and a bucket of groups is one program. CPU devices
-share the memory of the host, where their sums need no program
-(:mod:`mixnet.runtime.interpret.exchange`).
+share the host's memory, so their sums need no program (:mod:`mixnet.runtime.interpret.exchange`).
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from mixnet.runtime.value.later import later
 from mixnet.runtime.value.value import Spec, Value
 
 BUCKET_BYTES = 4 << 20
-"""Groups go into one program until their arrays have this many bytes on a device."""
+"""The bytes on one device up to which groups share a program."""
 
-_SMALL_BYTES = 1 << 16  # arrays below travel together in one message
+_SMALL_BYTES = 1 << 16  # smaller arrays are sent together in one message
 
 _cpu_exchanges = Var("exchanges between devices of the CPU")
 
@@ -38,9 +37,9 @@ _interpreter: HostExchange | None = None
 
 
 def interpret_by(interpreter: HostExchange) -> None:
-    """Register what computes exchanges between CPU devices; where it returns None, a program runs.
+    """Register the function that computes exchanges between CPU devices; if it returns None, a program runs.
 
-    The interpreter registers itself, as this module may not import it.
+    The interpreter registers itself, because this module is below it and may not import it.
     """
     global _interpreter
     _interpreter = interpreter
@@ -53,14 +52,15 @@ class LastExchange:
         self._result: Any = None
 
     def note(self, results: Sequence[Any]) -> None:
-        """Note its results. All of a program's results are there at once.
+        """Remember one of its results, to wait for.
 
-        So the smallest is enough to wait for; later programs may take over the buffers of the others.
+        All results of a program are ready at once, so the smallest is enough; later programs may reuse the
+        buffers of the others.
         """
         self._result = min(results, key=lambda each: each.nbytes, default=None)
 
     def wait(self) -> None:
-        """Wait until it has ended. Its errors are raised by its results."""
+        """Wait until it has ended. Whoever reads its results gets its errors."""
         result, self._result = self._result, None
         if result is not None and not result.is_deleted():
             try:
@@ -155,7 +155,7 @@ def on_mesh(exchange: Exchange, rows: Rows, devices: tuple[Any, ...]) -> Rows:
         shards = [jnp.reshape(each, (1,)) for each in row] if not row[0].ndim else row
         shape = (shards[0].shape[0] * len(devices), *shards[0].shape[1:])
         whole.append(jax.make_array_from_single_device_arrays(shape, sharding, shards))
-    # JAX returns before the devices have met; CPU devices must have left before the next exchange begins.
+    # JAX returns before the collective has run; on CPUs it must end before the next exchange begins.
     waits = bool(exchange_variables(devices))
     if waits:
         last_exchange.wait()
@@ -164,7 +164,7 @@ def on_mesh(exchange: Exchange, rows: Rows, devices: tuple[Any, ...]) -> Rows:
         jax.block_until_ready(results)
     arrays_on_mesh = []
     for row, result in zip(rows, results, strict=True):
-        # JAX chooses the order of shards; the caller expects that of its contexts.
+        # JAX chooses the order of shards; the caller expects the order of its contexts.
         by_device = {shard.device: shard.data for shard in result.addressable_shards}
         parts = [by_device[device] for device in devices]
         arrays_on_mesh.append(parts if row[0].ndim else [each.reshape(()) for each in parts])
@@ -183,7 +183,7 @@ def _program(exchange: Exchange, devices: tuple[Any, ...]) -> Any:
     def shard(*arrays: jax.Array) -> tuple[Any, ...]:
         return exchange(arrays)
 
-    # A device's result is its own shard again, whether or not all have the same.
+    # Each result is the device's own shard, whether or not all of them are equal.
     run = jax.shard_map(
         shard, mesh=sharding.mesh, in_specs=sharding.spec, out_specs=sharding.spec, check_vma=False
     )
@@ -255,7 +255,7 @@ def sum_on_host(
 def broadcast(
     values: Sequence[Value], targets: Sequence[Sequence[Context]], priority: int = 0
 ) -> Groups:
-    """Copies of each value on its target contexts, in one task; on its own context, the value itself.
+    """Copies of each value on its target contexts, made in one task; on its own context, the value itself.
 
     Args:
         values: on any contexts.
@@ -272,7 +272,7 @@ def broadcast(
                 pending.append((i, k))
     if not pending:
         return copies
-    # A value with several targets is an input of the task once.
+    # A value with several targets is only one input of the task.
     numbers = list(dict.fromkeys(i for i, _ in pending))
     place = {number: at for at, number in enumerate(numbers)}
     specs = [Spec.of(values[i].spec.shape, values[i].spec.dtype, targets[i][k]) for i, k in pending]

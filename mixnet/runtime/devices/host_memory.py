@@ -1,4 +1,4 @@
-"""Host memory that programs have freed: what the next run needs again is kept, the rest is returned."""
+"""Host memory that programs have freed: the allocator keeps what the next run needs and returns the rest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LIMIT = 2**31 - 1
 _FIELDS = (
     "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost",
 )  # fmt: skip
-_MUCH_FREE = 64 << 20  # bytes; below, returning memory is not worth the time
+_MUCH_FREE = 64 << 20  # bytes; returning less is not worth the time
 
 
 @cache
@@ -21,9 +21,9 @@ def keep_freed_memory() -> bool:
     """Let the C library's allocator keep freed memory; returns whether it does.
 
     XLA allocates the results and the intermediate arrays of every run of a program. By default
-    glibc maps each large one anew and gives it back, so every run pays for the kernel's zeroed
-    pages: more than half of the time of an elementwise operation. The allocator keeps as much as was
-    ever in use at once, like MXNet's own pool.
+    glibc maps each large array anew and unmaps it afterwards, so in every run the kernel fills pages
+    with zeros: more than half of the time of an elementwise operation. With this setting, the allocator
+    keeps the largest amount that was ever in use at once, like MXNet's own pool.
     """
     if not config.get("MIXNET_KEEP_MEMORY") or not sys.platform.startswith("linux"):
         return False
@@ -40,10 +40,10 @@ class _Statistics(ctypes.Structure):
 
 
 def return_freed_memory() -> bool:
-    """Return to the system what the allocator keeps and nothing uses now; whether there was much.
+    """Return unused memory of the allocator to the system; returns whether there was much.
 
-    A compiler needs much memory once, and a program that it has compiled needs less than the same
-    operations one by one. What the next run needs again is mapped again, once.
+    The compiler needs much memory, but only once, and a compiled program needs less than the same
+    operations one by one. Memory that the next run needs is mapped again, once.
     """
     if not keep_freed_memory():
         return False

@@ -1,7 +1,8 @@
-"""Values that were computed on the host, as by a backend, and become arrays of JAX when a program needs them.
+"""Values that were computed on the host and become JAX arrays when a program needs them.
 
-Most results of a prediction are read with ``asnumpy`` or not at all. Making a JAX array of one takes a
-tenth of a millisecond where the prediction before it has filled the processor's caches with its own.
+A backend's results are an example: most results of a prediction are only read with ``asnumpy``, or not at
+all. Creating a JAX array takes a tenth of a millisecond when the prediction has just filled the processor's
+caches.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ class HostValue(Value):
     _data: np.ndarray | None
 
     def __init__(self, spec: Spec, data: np.ndarray):
-        # As the class above does, without its property: a prediction has pushed that code out of the caches.
+        # Sets what Value.__init__ sets, but without the property, whose code the caches no longer hold.
         self.spec, self._data, self._moved = spec, data, None
         self.segment, self.slot, self.node, self.var, self.shared = None, -1, None, None, False
 
     @property
     def host_array(self) -> np.ndarray | None:
-        """The content as long as it is on the host; None afterwards."""
+        """The content while it is on the host; None afterwards."""
         return self._data
 
     def is_computed(self) -> bool:
@@ -49,13 +50,13 @@ class HostValue(Value):
 
     @property
     def array(self) -> Any:
-        """The JAX array, made at the first call; in a forked process, which has no devices, NumPy's."""
+        """The JAX array, created when it is first read; a NumPy array in a forked process."""
         data = self._data
         if data is None:
             return self._moved
         if is_on_host():
             return data
-        with _moving:  # of two threads, the second one finds what the first one made
+        with _moving:  # the second of two threads uses what the first one made
             if self._data is not None:
                 with jax.enable_x64(True):  # otherwise 64 bits become 32
                     self._moved = to_device(self._data, self.spec)
@@ -70,9 +71,9 @@ class HostValue(Value):
 
 
 def content(value: Value) -> Any:
-    """The array of a value, of NumPy as long as it is on the host; None while it is pending.
+    """The array of a value, a NumPy array while it is on the host; None while it is pending.
 
-    It is a view then: who is given the memory of a result sees that others have it, too.
+    A NumPy array is returned as a view, so that its reference count shows that the memory is shared.
     """
     if type(value) is HostValue:
         data = value.host_array
@@ -82,16 +83,17 @@ def content(value: Value) -> Any:
 
 
 MOST_BYTES_OF_PART, MOST_BYTES_OF_WHOLE = 1 << 12, 1 << 20
-"""What is copied sooner than an operation is recorded and run; and what may be used in place by one that
-writes: NumPy's view of memory keeps programs from doing so.
+"""The size up to which copying is faster than recording and running an operation.
+
+A copy also leaves the memory to operations that write in place: a NumPy view of it would prevent that.
 """
 
 
 def part_on_host(value: Value, start: int, shape: tuple[int, ...]) -> HostValue | None:
-    """A small part of a value that is computed, copied at once; None where an operation has to do it.
+    """A copy of a small part of a computed value, made at once; None if an operation has to copy it.
 
     Args:
-        value: on a tape it has a gradient, which an operation passes on.
+        value: the whole; on a tape it needs an operation, which passes the gradient on.
         start: the first element, in row-major order.
         shape: of the part.
     """

@@ -1,4 +1,4 @@
-"""Programs in flight: XLA returns before they have finished."""
+"""Programs in flight: those that XLA has started, but that may not have finished."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class InFlight:
         """Track a program by one of its results."""
         results = self._results
         results.append(weakref.ref(result))
-        while len(results) > 16:  # usually the oldest ended long ago
+        while len(results) > 16:  # the oldest has usually ended long ago
             oldest = results.popleft()
             if not _is_done(oldest()):
                 results.appendleft(oldest)
@@ -45,7 +45,7 @@ class InFlight:
                 jax.block_until_ready(result)
 
     def settle(self) -> None:
-        """Wait until all of them have ended, ignoring errors, which their waiters still get."""
+        """Wait until all of them have ended, ignoring errors, which readers of the results still get."""
         for each in list(self._results):
             result = each()
             if not _is_done(result):

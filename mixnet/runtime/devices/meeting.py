@@ -7,7 +7,7 @@ How a meeting runs:
 
 * For each device, ``begin`` pushes an asynchronous task that reads what the device contributes
   and writes its pending result. It starts once the contribution is computed, and ends only with
-  the exchange. So whatever reads the result waits for the exchange without knowing about it.
+  the exchange. So any task that reads the result waits for the exchange.
 * The last of these to start pushes the exchange itself, which runs the collective and fills all
   results.
 * ``_end`` then ends the tasks of the devices, with the error of the exchange if there was one.
@@ -76,7 +76,7 @@ class Meeting:
     def __init__(self, name: str, count: int, exchange: Exchange):
         self.name, self.count, self.exchange = name, count, exchange
         self.parts: dict[Context, _Part] = {}
-        self._var = Var(name)  # written by the exchange
+        self._var = Var(name)  # the variable that the exchange writes
         self._ended = False
         self._error: Exception | None = None
 
@@ -153,7 +153,7 @@ class Meeting:
         """Abort, while a thread waits for a result, if the other devices will not arrive."""
         if self._var.pushed:
             current.engine.settle(self._var)  # runs the exchange in this thread if no worker does
-        elif self.is_open and seconds >= (_PATIENCE if _can_others_arrive() else 0):
+        elif self.is_open and seconds >= (_MOST_SECONDS if _can_others_arrive() else 0):
             came = ", ".join(str(context) for context in sorted(self.parts, key=_number))
             self.give_up(
                 f"{self.name} is over {self.count} devices, and its result was read when only {came} "
@@ -184,7 +184,7 @@ def _number(context: Context) -> tuple[int, int]:
 
 
 def _can_others_arrive() -> bool:
-    """Whether another thread of the program may still call for other devices."""
+    """Whether another thread of the program may still make the calls of the missing devices."""
     here = threading.current_thread()
     return any(not thread.daemon and thread is not here for thread in threading.enumerate())
 
@@ -212,7 +212,7 @@ def is_over_others(count: int) -> bool:
 _WORKERS = 0  # as the number of devices: an exchange between workers
 _gathering = locks.make("meetings")
 _open: defaultdict[str, list[Meeting]] = defaultdict(list)  # those with devices missing
-_PATIENCE = config.get("MIXNET_MEETING_SECONDS")
+_MOST_SECONDS = config.get("MIXNET_MEETING_SECONDS")
 
 
 def meet(name: str, count: int, exchange: Exchange, values: tuple[Value, ...]) -> Value:
@@ -251,7 +251,7 @@ def meet(name: str, count: int, exchange: Exchange, values: tuple[Value, ...]) -
     state.meetings = [each for each in state.meetings if each.is_open]
     if meeting.is_open:
         state.meetings.append(meeting)
-    meeting.begin(part)  # without the lock, since the engine has its own
+    meeting.begin(part)  # without the lock, because the engine has locks of its own
     return part.result
 
 

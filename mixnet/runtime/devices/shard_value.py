@@ -1,7 +1,7 @@
 """Values that are shards of an array over several devices, and become arrays of their own when they are read.
 
-The results of a joint step are weights and gradients, which the next joint step takes as a whole: most
-shards are never looked at. Making an array of each takes a third of a small step's time in Python.
+The results of a joint step are weights and gradients, which the next joint step reads as a whole: most
+shards are never read. Creating an array for each would be a third of a small step's time in Python.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Sharded:
 
     Args:
         array: the whole.
-        divide: its shards, in the order of the devices.
+        divide: returns its shards, in the order of the devices.
     """
 
     __slots__ = ("_divide", "_shards", "array")
@@ -35,17 +35,19 @@ class Sharded:
         self._shards: list[Any] | None = None
 
     def shard(self, place: int) -> Any:
-        """The array on one device; all of them are made at the first call."""
-        with _dividing:  # of two threads, the second one finds what the first one made
+        """The array on one device; the first call creates those of all devices."""
+        with _dividing:  # the second of two threads uses what the first one made
             if self._shards is None:
                 self._shards = self._divide(self.array)
-                in_flight.add(self._shards[0])  # the whole, by which its program was known, goes
+                in_flight.add(
+                    self._shards[0]
+                )  # the whole array, which stood for its program, is released
             return self._shards[place]
 
     def is_held_by(self, values: int) -> bool:
-        """Whether nobody but this number of values holds the array, and no shard was read.
+        """Whether only this number of values refers to the array, and no shard was read.
 
-        To be asked by a function that holds it in one variable besides.
+        The calling function must hold it in exactly one variable.
         """
         return self._shards is None and sys.getrefcount(self) <= values + _OWN_REFERENCES
 
@@ -55,7 +57,7 @@ class Shard:
 
     Args:
         whole: the array.
-        place: of the device among those of the array.
+        place: index of the device among those of the array.
     """
 
     __slots__ = ("place", "whole")
@@ -82,7 +84,7 @@ _OWN_REFERENCES = _count_references()
 class ShardValue(Value):
     """A computed value whose content is a shard until its ``array`` is read; then it is a plain value.
 
-    It has the layout of a plain value, which becomes one of this class and ceases to be one in place.
+    It has the layout of a plain value: an object changes between the two classes in place.
     """
 
     __slots__ = ()
@@ -102,12 +104,12 @@ class ShardValue(Value):
         self.__class__ = Value  # type: ignore[assignment]
 
     def is_computed(self) -> bool:
-        """Whether it has its content, which does not become an array by that."""
+        """Whether it is computed; asking does not create the array."""
         return _content(self) is not None
 
     @property
     def whole(self) -> Sharded | None:
-        """What it is a shard of; None if another thread has just read it."""
+        """The array that it is a shard of; None if another thread has just read it."""
         content = _content(self)
         return content.whole if type(content) is Shard else None
 
@@ -117,12 +119,12 @@ class ShardValue(Value):
         return type(content) is Shard and content.whole is whole and content.place == place
 
 
-_slot: Any = vars(Value)["array"]  # of the plain class: this one has a property of that name
+_slot: Any = vars(Value)["array"]  # the slot of the plain class, which the property below hides
 _content, _set_content = _slot.__get__, _slot.__set__
 
 
 def become_shard(value: Value, shard: Shard) -> None:
-    """Let a pending value have a shard as its content: it is computed from now on."""
+    """Make a shard the content of a pending value, which is computed from then on."""
     # In this order: a reader in between sees a pending value.
     value.__class__ = ShardValue
     _set_content(value, shard)

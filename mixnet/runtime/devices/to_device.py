@@ -17,7 +17,7 @@ def to_device(data: np.ndarray, spec: Spec) -> Any:
         data: of the shape and dtype of the spec.
         spec: gives the device.
     """
-    if type(data) is not np.ndarray:  # NumPy makes numbers of arrays without axes
+    if type(data) is not np.ndarray:  # NumPy turns arrays without axes into numbers
         data = np.asarray(data)
     elif (data.base is not None and not _is_all_of_its_base(data)) or not data.flags.c_contiguous:
         data = np.array(data, order="C")

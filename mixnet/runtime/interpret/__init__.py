@@ -1,1 +1,1 @@
-"""Running programs on NumPy without a compiler, and when that pays off."""
+"""Running programs without compiling them, on NumPy or in parts, and deciding when that pays off."""

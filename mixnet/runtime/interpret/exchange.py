@@ -1,8 +1,9 @@
-"""Exchanges between CPU devices of the process on the host, whose memory these share.
+"""Exchanges between CPU devices of the process, computed on the host, whose memory they share.
 
-XLA needs a third of a second to compile a program over several devices, and its collectives wake threads that
-wait for each other: a sum of small arrays takes ten times as long as NumPy's, one of large arrays as long.
-So sums never need a program. Other exchanges run on NumPy, as programs do, until compiling them pays off.
+XLA needs a third of a second to compile a program over several devices, and its collectives wake threads
+that wait for each other: a sum of small arrays takes ten times as long as in NumPy, one of large arrays
+equally long. So sums never need a program. Other exchanges run on NumPy, as programs do, until compiling
+them pays off.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def _sums(rows: Rows, contexts: Sequence[Context]) -> Rows:
 
 
 def _on_all(parts: Sequence[np.ndarray], contexts: Sequence[Context]) -> list[Any]:
-    """Arrays on their contexts, which share no memory: a program may take over that of one."""
+    """Arrays on their contexts. They share no memory, since a program may reuse the buffer of one."""
     placed: list[Any] = []
     for part, context in zip(parts, contexts, strict=True):
         spec = Spec.of(part.shape, part.dtype, context)
@@ -48,7 +49,7 @@ class _Interpreted:
 
     Args:
         exchange: the computation of a device.
-        known: shapes and dtypes of its arrays on one device.
+        known: shapes and dtypes of the arrays on one device.
         count: how many devices there are.
     """
 
@@ -76,7 +77,9 @@ def exchanged_on_host(exchange: Exchange, rows: Rows, contexts: Sequence[Context
         return None
     if exchange is not _sum:
         return _by_numpy(exchange, rows, contexts)
-    if any(row[0].dtype == np.bool_ for row in rows):  # XLA counts, NumPy says whether there is one
+    if any(
+        row[0].dtype == np.bool_ for row in rows
+    ):  # the sum of booleans: a count in XLA, "any" in NumPy
         return None
     return on_numpy.quietly(_sums, rows, contexts)
 

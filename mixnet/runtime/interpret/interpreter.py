@@ -34,9 +34,11 @@ class Step(NamedTuple):
 
     run: Callable[..., Sequence[Any]]
     inputs: tuple[int, ...]
-    scalars: tuple[int | float, ...]  # places in the vector of scalars as int, numbers as float
+    scalars: tuple[
+        int | float, ...
+    ]  # an int is an index into the vector of scalars, a float a number
     outputs: range
-    last_read: tuple[int, ...]  # values that nothing reads after it
+    last_read: tuple[int, ...]  # values that no later operation reads
     applied: Applied
 
 
@@ -51,18 +53,18 @@ class _Operation(NamedTuple):
 class Interpreter:
     """A segment's program as a list of steps, called like a compiled one.
 
-    Arrays on a GPU are copied to the host and the results back: that takes microseconds, compiling for
-    a GPU seconds.
+    Arrays on a GPU are copied to the host and the results back, which takes microseconds; compiling for a GPU
+    takes seconds.
 
-    ``cost`` estimates the seconds of a run, and of compiling it. ``is_python``: all that it does is
-    to call Python, which a compiled program would do no quicker. ``steps`` are its operations, and ``heads``
-    the numbers of the values that it returns.
+    ``cost`` estimates the seconds of a run, and of compiling it. ``is_python`` says whether it only calls
+    Python, in which case a compiled program would not be faster. ``steps`` are its operations, and
+    ``heads`` the numbers of the values that it returns.
 
     Args:
-        program: operations ``(call, *slots of the inputs)``, as a segment has them.
+        program: operations ``(call, *slots of the inputs)``, as in a segment.
         slots: the requested outputs.
         leaves: specs of the inputs.
-        context: of the results.
+        context: the device of the results.
     """
 
     def __init__(
@@ -73,10 +75,10 @@ class Interpreter:
         context: Context,
     ):
         writer = _Writer(leaves)
-        at: list[int] = []  # slot -> its number
+        at: list[int] = []  # slot -> number of its value
         scalars = 0
         for call, *places in program:
-            # A segment has negative numbers for its leaves; here they are the first values.
+            # A segment numbers its leaves with negative slots; here they are the first values.
             inputs = tuple([at[place] if place >= 0 else -1 - place for place in places])
             numbers = tuple(range(scalars, scalars + call.num_scalars))
             scalars += call.num_scalars
@@ -102,21 +104,21 @@ class Interpreter:
     def __call__(self, scalars: Sequence[Any], *arrays: np.ndarray) -> list[Any]:
         """Arrays of the requested outputs, on the device."""
         count("interpreted", len(self.steps))
-        # The second run is the first sign that more follow, which writing the steps out pays off for.
+        # Generating code pays off over many runs; the second one is the first sign of them.
         if self._has_run and self._run is None:
             self._run = _written_out(self.steps, len(arrays), self.heads)
         self._has_run = True
         if self._copies:
             for array in arrays:
                 if not isinstance(array, np.ndarray):
-                    array.copy_to_host_async()  # all of them at once; below, one waits for each
+                    array.copy_to_host_async()  # start all transfers before waiting for the first
         host_arrays = [np.asarray(array) for array in arrays]
         results = on_numpy.quietly(self._run or self._stepwise, scalars, host_arrays)
         return [to_device(each, spec) for each, spec in zip(results, self._specs, strict=True)]
 
     def _stepwise(self, scalars: Sequence[Any], arrays: list[Any]) -> list[Any]:
         values = dict(enumerate(arrays))
-        arrays.clear()  # else the list would hold every input to the end
+        arrays.clear()  # otherwise the list would hold every input until the end
         for run, inputs, numbers, outputs, last_read, _ in self.steps:
             operands = [values[i] for i in inputs]
             for number in numbers:
@@ -132,8 +134,8 @@ def _written_out(
 ) -> Callable[..., Sequence[Any]]:
     """The steps as one generated Python function, ``(scalars, arrays) -> results``.
 
-    Walking over steps costs about as much as a small operation itself; this costs a tenth of that, once
-    Python has compiled it, which takes as long as some ten walks.
+    Iterating over steps costs about as much as a small operation itself. The generated function costs a
+    tenth of that; for Python to compile it takes as long as some ten iterations.
     """
     names: dict[str, Any] = {}
     lines = ["def run(s, a):"]
@@ -160,7 +162,7 @@ def _written_out(
 
 
 class _Writer:
-    """Flattens operations: graphs are replaced by their nodes."""
+    """Flattens operations: replaces graphs by their nodes."""
 
     def __init__(self, leaves: Sequence[Spec]):
         self.specs: list[Known] = [(spec.shape, spec.dtype) for spec in leaves]
@@ -194,7 +196,7 @@ class _Writer:
         graph = op.graph
         number: dict[Any, Sequence[int]] = {}
         for place, (node, value) in enumerate(zip(graph.inputs, inputs, strict=True)):
-            # The operators inside count their draws from 0: their stream begins at the draw of this call.
+            # The operators inside count their draws from 0, so their stream begins at this call's draw.
             if place == op.key:
                 (value,) = self.write(ADVANCE, (), (value,), scalars[-1:])
             number[node] = (value,)
@@ -210,7 +212,7 @@ class _Writer:
 
     def steps(self, heads: Sequence[int], context: Context) -> tuple[list[Step], list[Cost], int]:
         """The operations that the heads need, their costs, and how many of them run Python."""
-        # Backwards: what nothing needs is left out, and the first that needs a value is the last to read it.
+        # Backwards: unneeded operations are skipped, and the first one met that needs a value reads it last.
         needed = set(heads)
         steps: list[Step] = []
         costs: list[Cost] = []

@@ -1,8 +1,8 @@
 """Running a segment on a GPU before it is compiled as a whole: as parts, each a program of its own.
 
-XLA needs 20 s to compile a training step of ResNet-50 for a GPU. A part is a product, such as a convolution,
-with the operations behind it. Networks repeat their layers, so most parts are equal: they are compiled once,
-several at the same time, and the next program has many of them already.
+XLA needs 20 s to compile a training step of ResNet-50 for a GPU. A part is a product, such as a
+convolution, with the operations that follow it. Networks repeat their layers, so many parts are equal and
+are compiled once, several parts at the same time; later programs share them.
 """
 
 from __future__ import annotations
@@ -27,22 +27,21 @@ from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.value import Spec
 
 MOST_OPERATIONS = 32
-"""Operations of a part: with more, fewer parts are equal, and no other thread can help to compile them."""
+"""The most operations in a part: larger parts are equal less often, and compile on one thread each."""
 MOST_THREADS = 8
-"""Threads that compile parts at the same time, if there are as many processors; more of them wait for XLA's
-locks.
-"""
+"""The most threads that compile parts at the same time; more would only wait for XLA's locks."""
 
 _MOST_PROGRAMS = 5000
 
 
 class Structure(NamedTuple):
-    """What makes two parts equal: operations, how they are connected, and what the inputs are.
+    """The structure of a part: its operations, their connections and its inputs. Equal ones share a program.
 
     Args:
-        operations: each with the values that it reads: inputs of the part first, then results in their order.
-        inputs: shapes and dtypes.
-        outputs: the values that are returned.
+        operations: each with the numbers of the values that it reads; the inputs of the part are numbered
+            first.
+        inputs: their shapes and dtypes.
+        outputs: the numbers of the values that it returns.
     """
 
     operations: tuple[tuple[Applied, tuple[int, ...]], ...]
@@ -51,14 +50,14 @@ class Structure(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A part of a program; values are numbered as in the whole.
+    """A part of a program; values are numbered as in the whole program.
 
     Args:
         structure: what its program computes.
-        inputs: values from before.
-        scalars: places in the vector of scalars as int, numbers as float.
-        outputs: values for later.
-        last_read: values that nothing reads after it.
+        inputs: values that earlier parts computed.
+        scalars: an int is an index into the vector of scalars, a float a number.
+        outputs: values that later parts read, or the program returns.
+        last_read: values that no later part reads.
     """
 
     structure: Structure
@@ -74,12 +73,12 @@ Result = TypeVar("Result")
 
 
 class OnDevice:
-    """A segment's program that runs on its device in parts, called like a compiled one.
+    """A segment's program that runs on its device in parts; called like a compiled program.
 
-    The first run compiles the parts that no program had before, and runs each as soon as it is ready.
+    The first run compiles the parts that no earlier program had, and runs each as soon as it is ready.
 
     Args:
-        interpreter: of the same program; gives the operations and the estimates.
+        interpreter: the interpreter of the same program, which has the operations and the estimates.
         context: the device.
     """
 
@@ -89,8 +88,8 @@ class OnDevice:
         self._context = context
         self._heads = interpreter.heads
         self._operations = len(interpreter)
-        self._calls: list[Callable[..., Any]] = []  # of the parts, once all are compiled
-        self._numbers: dict[int, Any] = {}  # part -> its numbers, if they are the same in each run
+        self._calls: list[Callable[..., Any]] = []  # one for each part, once all are compiled
+        self._numbers: dict[int, Any] = {}  # part -> its scalars, if they are the same in every run
 
     def __len__(self) -> int:
         return self._operations
@@ -108,7 +107,7 @@ class OnDevice:
             return calls[-1](*operands)
 
         results = self._run([partial(call, i) for i in range(len(self.parts))], scalars, arrays)
-        # Only now: after an interrupt, the next run begins anew with the programs that there are.
+        # Stored at the end: after an interrupt, the next run starts again with the parts compiled so far.
         self._calls = calls
         return results
 
@@ -122,9 +121,7 @@ class OnDevice:
                 numbers = self._numbers_of(number, scalars)
             results = call(numbers, *[values[i] for i in part.inputs])
             values.update(zip(part.outputs, results, strict=True))
-            for (
-                i
-            ) in part.last_read:  # the device frees them when the programs that read them have run
+            for i in part.last_read:  # the device frees them after the programs that read them
                 del values[i]
         return [values[head] for head in self._heads]
 
@@ -133,12 +130,12 @@ class OnDevice:
         numbers = np.array([scalars[i] if type(i) is int else i for i in places], np.float64)
         if all(
             type(i) is not int for i in places
-        ):  # a transfer takes longer than launching a kernel
+        ):  # a transfer takes longer than the launch of a kernel
             numbers = self._numbers[number] = jax.device_put(numbers, self._context.device)
         return numbers
 
     def compile(self) -> list[Future[Callable[..., Any]]]:
-        """Programs of the parts; several threads compile those that are missing, the largest first."""
+        """The programs of the parts; several threads compile the missing ones, the largest first."""
         if len(_programs) >= _MOST_PROGRAMS:
             _programs.clear()
         structures = dict.fromkeys([part.structure for part in self.parts])
@@ -169,7 +166,7 @@ def parts(steps: Sequence[Step], heads: Iterable[int]) -> Iterator[Part]:
 
 
 def _starts(steps: Sequence[Step]) -> Iterator[int]:
-    """Where parts begin: at products, and where the part before is full."""
+    """The steps at which parts begin: at products, and where the previous part is full."""
     start = 0
     for number, step in enumerate(steps):
         if number - start >= MOST_OPERATIONS or (number > start and is_product(step.applied.op)):
@@ -184,7 +181,7 @@ def _part(steps: Sequence[Step], end: int, last: dict[int, int]) -> Part:
         for value, known in zip(step.inputs, step.applied.inputs, strict=True):
             if value not in results:
                 inputs.setdefault(value, known)
-    # Numbered anew from the first input, so that parts of different places of a network are equal.
+    # Renumbered from the first input, so that equal parts of a network have equal structures.
     number = {value: i for i, value in enumerate(inputs)}
     operations = []
     for step in steps:
@@ -206,9 +203,9 @@ def _part(steps: Sequence[Step], end: int, last: dict[int, int]) -> Part:
 def _future(structure: Structure, context: Context) -> Future[Callable[..., Any]]:
     key = structure, context
     future = _programs.get(key)
-    # What failed is tried again: memory may be free by then.
+    # A failed job is tried again: memory may be free by then.
     if future is None or (future.done() and future.exception() is not None):
-        # No lock: if two segments need the same part at once, each has it compiled, and either will do.
+        # No lock: if two segments need the same part at once, both compile it, and either program will do.
         future = _programs[key] = submit(partial(_compiled, structure, context))
     return future
 

@@ -1,9 +1,9 @@
-"""How often a program runs without a compiler before it is compiled.
+"""How often a program is interpreted before it is compiled.
 
-Compiling costs about the same for one run as for a million; every interpreted run costs what a compiled one
-would have saved. Compiling when both have become equal costs at most twice as much as the best choice,
-however often the program runs. Both are estimates from the program alone, not measured by a clock: two runs
-of a script switch at the same point, and print the same bits.
+Compiling costs about the same for one run as for a million; every interpreted run costs the time that a
+compiled run would have saved. A program is compiled as soon as these costs are equal, which is at most
+twice as expensive as the best choice, however often it runs. Both are estimated from the program alone, not
+measured: two runs of a script switch at the same point and print the same bits.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from mixnet.context import Context
 from mixnet.runtime.interpret.on_numpy.work import Cost
 
 WHOLE_SECONDS = 0.05
-"""To compile a program, not counting its operations (:mod:`mixnet.runtime.interpret.on_numpy.work`)."""
+"""Seconds to compile a program without operations (:mod:`mixnet.runtime.interpret.on_numpy.work`)."""
 MOST_WORK = 1.0
-"""Estimated seconds of a run from which a program is compiled before it, if that saves time in this run."""
+"""Seconds: a longer run is not interpreted, if compiling saves time in this run alone."""
 
 MOST_WORK_AWAY = 0.1
-"""Estimated seconds on the host from which a program of a GPU runs there from the start
+"""Seconds on the host from which a GPU's program runs on the GPU from the start
 (:mod:`mixnet.runtime.interpret.on_device`).
 """
 RUNS_ON_DEVICE = 10
-"""Runs of such a program before another thread compiles it: a process that ends meanwhile has to wait for
-that.
+"""The runs of such a program before another thread compiles it; a process that ends must wait for that
+thread.
 """
 EARLIER = 8
-"""By this factor, a program of a GPU is compiled earlier: a machine with a GPU has processors to spare for
-that, and what it does meanwhile takes many times as long as on the GPU.
+"""The factor by which a GPU's program is compiled earlier: such machines have processors to spare, and the
+interpreter is many times slower than the GPU.
 """
 
-_LEAST_WORK = 1e-5  # seconds of a run, however little it does
+_LEAST_WORK = 1e-5  # seconds that any run takes at least
 
 _on: bool = config.get("MIXNET_INTERPRET")
 
 
 def is_away(context: Context) -> bool:
-    """Whether programs of this device leave the host's processors free: a GPU's."""
+    """Whether programs of this device leave the host's processors free, as on a GPU."""
     return str(context.device.platform) != "cpu"
 
 
@@ -58,8 +58,9 @@ def interpreted_runs(cost: Cost) -> int:
 
 
 def runs_meanwhile(cost: Cost) -> int:
-    """The number of interpreted runs while a program of a CPU is compiled in the background, with a margin of
-    2, as they use the processors that the compiler needs.
+    """The number of interpreted runs while a CPU's program is compiled in the background.
+
+    It has a margin of 2, because these runs use the processors that the compiler needs.
     """
     return max(int(2 * cost.compiling / max(cost.work, _LEAST_WORK)), 1)
 

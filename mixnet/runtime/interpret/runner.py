@@ -1,4 +1,4 @@
-"""The way to run one operator without compiling a program for all: its own rule, NumPy, or compiled alone."""
+"""How one operator runs in an interpreted program: by its own rule, on NumPy, or compiled alone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from mixnet.runtime.value.value import Spec
 
 
 class Applied(NamedTuple):
-    """An operator, and what it is applied to: shapes and dtypes of arrays, and how many numbers."""
+    """An operator and its arguments: the shapes and dtypes of arrays, and the number of scalars."""
 
     op: Operator
     statics: Statics
@@ -43,9 +43,9 @@ class Runner(NamedTuple):
     """One operator on inputs of known specs.
 
     Args:
-        run: NumPy arrays, then numbers, to NumPy arrays.
-        cost: estimates of the seconds of a run, and of compiling it as a part of a program.
-        calls_python: whether the operator runs Python, and this does so without a detour.
+        run: a function of NumPy arrays and then numbers, which returns NumPy arrays.
+        cost: the estimated seconds of a run, and of compiling it as a part of a program.
+        calls_python: whether the operator runs Python code, which ``run`` calls directly.
     """
 
     run: Callable[..., Sequence[Any]]
@@ -53,7 +53,7 @@ class Runner(NamedTuple):
     calls_python: bool = False
 
 
-# The signs of the vectors are arbitrary. They must not change when XLA, whose signs may differ, takes over.
+# The signs of the vectors are arbitrary, and XLA's may differ: they must not change when it takes over.
 _AMBIGUOUS = frozenset({"eig", "eigh", "svd", "qr"})
 
 _runners: dict[Any, Runner] = {}
@@ -63,7 +63,7 @@ _MOST_RUNNERS = 10_000
 def runner_of(
     op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int, context: Context
 ) -> Runner:
-    """The way to run an operator on such inputs: on NumPy, or compiled separately if NumPy cannot."""
+    """The runner of an operator for such inputs: on NumPy, or compiled alone if NumPy has no rule."""
     key = (op, statics, inputs, scalars, context.device_typeid)
     runner = _runners.get(key)
     if runner is None:
@@ -88,7 +88,8 @@ def _new_runner(
             return _runner_of_form(form, common_shape(inputs) or ())
         jaxpr = traced(op, statics, inputs, scalars)
         names = {each.primitive.name for each in jaxpr.jaxpr.eqns}
-        # Numbers are thrown away and drawn again until they fit: the last bit of one decides on others.
+        # Rejection sampling draws again until a number is accepted: the last bit of one changes
+        # all later ones.
         rejects = op.takes_key and "while" in names and not op.draws_per_element
         if rejects or not names.isdisjoint(_AMBIGUOUS):
             raise on_numpy.NoRuleError("what must not depend on the last bit")
@@ -108,7 +109,7 @@ def _runner_of_form(form: ShapeFree, shape: tuple[int, ...]) -> Runner:
         known = _forms[id(form)] = (form, on_numpy.closed(form.jaxpr))
     equations, elements = len(form.jaxpr.jaxpr.eqns), math.prod(shape)
     run = known[1]
-    # One equation makes no intermediate results, which pieces would hold in the cache.
+    # Pieces keep intermediate results in the cache, and one equation has none.
     pieces = equations > 1 and elements >= 2 * PIECE and form.is_elementwise
     if pieces:
         run = in_pieces(run, shape, [aval.dtype for aval in form.jaxpr.out_avals])
@@ -139,7 +140,7 @@ _EQUATIONS_OF_DRAW = 8
 
 
 def _runner_of_draw(op: Operator, statics: Statics, inputs: tuple[Known, ...]) -> Runner:
-    """Random numbers from a table that the host has drawn, without tracing, a piece at a time."""
+    """Random numbers from a table that the host has drawn: without tracing, a piece at a time."""
     ((shape, dtype),) = op.output_specs(statics, inputs)  # type: ignore[misc]
     size = math.prod(shape)
 
@@ -170,7 +171,7 @@ def _compiled_alone(
     def run(*values: Any) -> list[Any]:
         numbers = np.array(values[arrays:], np.float64)
         with jax.enable_x64(True):  # arrays and the vector of numbers keep dtypes of 64 bits
-            # The numbers follow the arrays, and are in the vector.
+            # The numbers come after the arrays, and go into the vector of scalars.
             placed = [to_device(each, spec) for each, spec in zip(values, specs, strict=False)]
             return [np.asarray(each) for each in call(numbers, *placed)]
 

@@ -1,8 +1,8 @@
-"""Programs that end sooner than another thread would take them over: they run where they are pushed.
+"""Brief programs: they take less time than waking another thread, so they run in the thread that pushes them.
 
-A worker that is woken begins after 20 to 50 microseconds. When its program ends, it competes for Python's
-lock with the thread that records, which gives it up only every five milliseconds. Only the
-thread depends on this, never the values, so the clock may decide.
+A worker starts 20 to 50 microseconds after it is woken. When its program ends, it competes for the GIL with
+the thread that records, which releases it only every five milliseconds. This only chooses the thread and
+never affects values, so it may depend on measured time.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from typing import Any
 from mixnet.context import Context
 
 BRIEF = 75e-6
-"""Seconds of a call: the shortest so far counts, since a worker's call may have waited for Python's lock."""
+"""Seconds of a call. The shortest so far counts, since a worker's call may have waited for the GIL."""
 
 LONG = 10 * BRIEF
-"""Seconds after which a program was not brief after all: a loop may run more often than before."""
+"""Seconds after which a program is no longer brief: a loop may make more iterations than before."""
 
 MOST = 10_000
-"""Structures that are remembered; then all are forgotten, and a worker runs the next of each."""
+"""The most structures that are remembered; beyond that, all are forgotten."""
 
 _brief: set[Any] = set()
 is_brief = _brief.__contains__
 
 
 def note_seconds(structure: object, seconds: float, context: Context) -> None:
-    """Note how long a program ran, where that decides something.
+    """Note how long a program ran, where it matters for the next run.
 
     Args:
         structure: the operations of its segment.
-        seconds: of its call.
-        context: where it ran. Only on CPUs does a call take as long as its program.
+        seconds: the time of its call.
+        context: where it ran; only on CPUs does the call last as long as the program.
     """
     if seconds > LONG:
         _brief.discard(structure)

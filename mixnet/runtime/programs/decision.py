@@ -1,4 +1,4 @@
-"""How a program runs, interpreted or compiled, and what decided it: recorded when it is decided."""
+"""Decisions: whether a program is interpreted or compiled, and why. Each is recorded when it is made."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def decided(source: str | None, decision: Decision) -> Decision:
 
     Args:
         source: ``file:line``; None: no line is known.
-        decision: what was decided.
+        decision: the decision.
     """
     if source is not None:
         history = _of_lines.get(source)
@@ -91,7 +91,7 @@ def sentence(decision: Decision | list[Any]) -> str:
     if way == "interpreted":
         return (
             f"It was interpreted, its {one} one by one on NumPy: {estimate}. After {runs_text} a "
-            "compiled program would have saved that, and it is compiled."
+            "compiled program would have saved that time, and it is compiled."
         )
     if way == "compiling":
         return (

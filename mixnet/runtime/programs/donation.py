@@ -1,4 +1,4 @@
-"""Buffer donation: which inputs are no longer needed, and which result reuses the buffer of which of them."""
+"""Buffer donation: finds inputs that are no longer needed, and results that can reuse their buffers."""
 
 from __future__ import annotations
 
@@ -81,14 +81,14 @@ def pair(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Assign free buffers to outputs of the same shape and dtype.
 
-    An output gets the buffer of the input that it was computed from: new weights reuse the old
-    weights' buffer. For another output, the buffer would still be read when it is written,
-    and XLA would have to copy it first. Updates come last in a program, so it is walked backwards.
+    An output gets the buffer of the input that it was computed from: new weights reuse the old weights'
+    buffer. Another output might be written while the buffer is still read, and XLA would have to copy it
+    first. Updates come last in a program, so it is walked backwards.
 
     Args:
-        program: operations with the slots of their inputs, as a segment has them.
-        slots: outputs that are alive.
-        free: leaves by number, and their arrays.
+        program: operations with the slots of their inputs, as in a segment.
+        slots: the live outputs.
+        free: the specs of the leaves with free buffers, by number.
 
     Returns:
         The slots, those that reuse a buffer first, and the leaves in the same order.

@@ -40,20 +40,21 @@ from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.value import Spec, Value
 
 HOT_RUNS = 50
-"""Runs after which a program with convolutions may become one that cannot be kept on disk."""
+"""The runs after which a program with convolutions may call oneDNN, so that it cannot be stored on disk."""
 
 
 QUICK_RUNS = 1000
-"""Runs of a program that was compiled quickly before another thread compiles it for speed: that takes 10 s of
-many cores, and a process that ends meanwhile has to wait for it.
+"""The runs of a quickly compiled program before another thread compiles it for speed.
+
+That takes 10 s of many cores, and a process that ends must wait for it.
 """
 
 MOST_PROGRAMS = 3000
-"""Programs in the cache; beyond that, the older half is dropped."""
+"""The most programs in the cache; beyond that, the older half is dropped."""
 
 
 class Recorded(Protocol):
-    """What a program is made of: a segment, before it has run."""
+    """The recorded operations that become a program: a segment that has not run yet."""
 
     leaves: list[Value]
     scalars: list[float]
@@ -68,8 +69,8 @@ class Program:
 
     Args:
         call: ``(scalars, *arrays) -> live outputs``.
-        runs: runs that are left until it does; 0: never.
-        change: what makes it the other one: gets the program, its key and a segment.
+        runs: the runs until it is replaced; 0: never.
+        change: replaces it; called with the program, its key and a segment.
         decision: how it runs, and what decided that.
     """
 
@@ -91,7 +92,9 @@ Compiled = tuple[Callable[..., Any], int, Change | None]
 
 disk_cache.use()
 _programs: dict[ProgramKey, Program] = {}
-_preparations: dict[Any, prepared.Preparation] = {}  # first parts of programs that were cut in two
+_preparations: dict[
+    Any, prepared.Preparation
+] = {}  # the first parts of programs that were split in two
 _prepared: set[Any] = set()  # segments whose parts are, or will be, compiled before they run
 
 
@@ -122,7 +125,9 @@ def _new_executable(key: ProgramKey, segment: Recorded) -> Callable[..., Any]:
     if context.device.platform == "cpu":
         keep_freed_memory()
     interpreter = None
-    may_be_python = operations[0][0].alone  # then it is the only one
+    may_be_python = operations[0][
+        0
+    ].alone  # an operation that runs Python is the only one in its segment
     if patience.interprets() or may_be_python:
         specs = [value.spec for value in segment.leaves]
         with collector_paused():
@@ -155,14 +160,14 @@ def prepare(
     specs: Sequence[Spec],
     context: Context,
 ) -> None:
-    """Begin to compile a segment of a GPU whose inputs are still to be computed, if it will run in parts.
+    """Start to compile a GPU's segment before its inputs are computed, if it will run in parts.
 
-    A network whose layers are segments of their own would otherwise compile one after the other.
+    Otherwise, a network whose layers are separate segments would compile them one after another.
 
     Args:
-        operations: of the segment.
-        slots: its outputs that are alive.
-        specs: of its inputs.
+        operations: the operations of the segment.
+        slots: its live outputs.
+        specs: the specs of its inputs.
         context: where it will run.
     """
     key = operations, slots, context
@@ -182,7 +187,7 @@ def prepare(
 
 
 def _first(operations: int, interpreter: Interpreter | None) -> Decision:
-    """How a program that was never seen begins, and why."""
+    """The decision for the first run of a new program."""
     if interpreter is None:
         return Decision("compiled", "setting", operations)
     if interpreter.is_python:
@@ -202,7 +207,7 @@ def _by_operator(operations: int) -> Decision:
 
 
 def how_it_runs(key: tuple[Any, ...]) -> Decision:
-    """How a segment that has just run did so; see :func:`executable` for the key."""
+    """The decision for a segment that has just run; see :func:`executable` for the key."""
     program = _programs.get(key)  # type: ignore[call-overload]  # an equal tuple
     known = None if program is None else program.decision
     return known or _by_operator(len(key[0]))
@@ -215,7 +220,7 @@ def _is_outdated(program: Program) -> bool:
 
 def _change(program: Program, key: ProgramKey, segment: Recorded) -> None:
     """Replace the program, in one of the threads that run it."""
-    # Taken out before it is called: of the threads that get here together, one compiles.
+    # Removed before the call: of several threads that get here, only one compiles.
     change, program.change = program.change, None
     if change is None:
         return
@@ -227,7 +232,7 @@ def _change(program: Program, key: ProgramKey, segment: Recorded) -> None:
 
 
 def _compile_behind(program: Program, key: ProgramKey, segment: Recorded) -> None:
-    """Compile on another thread, and switch to the compiled program after some more runs."""
+    """Compile on another thread, and switch to the compiled program some runs later."""
     before = program.decision
     assert before is not None
     if not patience.interprets():
@@ -236,7 +241,7 @@ def _compile_behind(program: Program, key: ProgramKey, segment: Recorded) -> Non
         return
     assert isinstance(program.call, Interpreter | OnDevice)
     cost = program.call.cost
-    # The segment lets go of its graph when it has run, which may be before the other thread begins.
+    # The segment drops its graph after its run, maybe before the other thread starts.
     source = Source(key, segment)
     future = background.submit(partial(_compiled, source, cost.is_away))
 
@@ -255,10 +260,10 @@ def _compile_behind(program: Program, key: ProgramKey, segment: Recorded) -> Non
 
 
 def _change_when_ready(program: Program, future: Future[Compiled], take_over: Change) -> None:
-    """Let a program be replaced at its first run after another thread has made the other one.
+    """Replace a program at its first run after another thread has compiled the new one.
 
-    That depends on the clock, as does the choice between algorithms in XLA's programs for GPUs: two runs of a
-    script do not print the same bits there anyway, and waiting would take seconds.
+    That depends on timing, but so does XLA's choice of algorithms for GPUs: two runs of a script do not
+    print the same bits there anyway, and waiting would take seconds.
     """
 
     def at_a_run(program: Program, key: ProgramKey, segment: Recorded) -> None:
@@ -276,17 +281,17 @@ def _compile_whole(program: Program, key: ProgramKey, segment: Recorded) -> None
 
 
 def _compile_at_once(program: Program, key: ProgramKey, segment: Recorded) -> None:
-    """Compile in the foreground; if there is a quicker way, then once more behind for speed."""
+    """Compile in the foreground; if quickly, then later once more, for speed, in the background."""
     source = Source(key, segment)
     _set_compiled(program, key, segment, partial(_compiled, source, patience.interprets()))
 
 
 def _compile_for_speed(program: Program, key: ProgramKey, segment: Recorded) -> None:
-    """Compile on another thread what was compiled quickly."""
+    """Compile a quickly compiled program for speed, on another thread."""
     future = background.submit(partial(_compiled, Source(key, segment)))
 
     def take_over(program: Program, key: ProgramKey, segment: Recorded) -> None:
-        # Trying algorithms takes memory, which a device may not have; the program that runs is right, too.
+        # Trying algorithms may exceed the device's memory; the present program is correct, too.
         if future.exception() is None:
             _set_compiled(program, key, segment, future.result)
 
@@ -308,7 +313,7 @@ def _heat(program: Program, key: ProgramKey, segment: Recorded) -> None:
     """Compile the program as a frequently run one, if that makes a difference."""
     source = Source(key, segment)
     graph = graph_of(source, hot=True)
-    # One that can be written has no convolution by oneDNN: it is the program that runs already.
+    # A program that can be stored calls no oneDNN: it would be the same as the present one.
     if not can_be_written(graph):
         program.call = _compile(graph, source)
 
@@ -317,8 +322,8 @@ class Source:
     """The source of a program, taken from a segment, which may be released before compilation.
 
     Args:
-        key: of the program.
-        segment: before it has run.
+        key: the key of the program.
+        segment: the segment, before it has run.
     """
 
     def __init__(self, key: ProgramKey, segment: Recorded):
@@ -329,7 +334,7 @@ class Source:
 
 
 def _compiled(source: Source, may_be_quick: bool = False) -> Compiled:
-    """The program, the runs until it may be replaced, and what replaces it.
+    """The program, the number of runs until it may be replaced, and the function that replaces it.
 
     Args:
         source: the recorded operations.
@@ -363,7 +368,7 @@ def _compile(
 ) -> Callable[..., Any]:
     donated, context = source.key.donated, source.key.context
     specs = source.specs
-    # With donated buffers the graph is not split: a single program must consume them.
+    # With donated buffers the graph is not split, because a single program must consume them.
     split = None if donated else prepared.cut(graph)
     if split is None:
         return _program(graph, source.scalars, specs, context, donated, options)
@@ -374,7 +379,7 @@ def _compile(
             lambda *arrays: first(arrays, ()), *[s.struct for s in input_specs]
         )
     result_specs = [Spec.of(each.shape, each.dtype, context) for each in structs]
-    # Not the key of the whole program: one for another batch size reads the same weights.
+    # Not the key of the whole program: programs for other batch sizes read the same weights.
     which = split.key, tuple(input_specs)
     if which not in _preparations:
         _preparations[which] = prepared.Preparation(_program(split.first, 0, input_specs, context))
@@ -418,11 +423,11 @@ class JointPrograms:
         """Compile ``function(scalars, *arrays)`` for arrays sharded over devices.
 
         Args:
-            function: over a mesh.
-            structs: of the scalars and the arrays, with shardings.
+            function: a function over a mesh.
+            structs: shapes, dtypes and shardings of the scalars and the arrays.
             donated: indices of the arrays whose buffers it may reuse.
-            graph: of each device.
-            platform: of the devices.
+            graph: the graph of each device.
+            platform: the platform of the devices.
         """
         make_room()
         jitted = jax.jit(
@@ -440,7 +445,7 @@ joint_programs = JointPrograms()
 
 
 def forget_older_half() -> None:
-    """Drop the programs that were compiled first; they can be reloaded from disk."""
+    """Drop the older half of the programs; they can be reloaded from disk."""
     joint_programs.known.clear()
     for key in list(_programs.copy())[: len(_programs) // 2]:
         _programs.pop(key, None)
@@ -454,12 +459,12 @@ forgetters.append(forget_older_half)
 
 
 def is_compiled(key: tuple[Any, ...]) -> bool:
-    """Whether there is a program with any donations.
+    """Whether there is a compiled program, with whatever donations.
 
     Args:
         key: ``(program, live slots, context)``.
     """
-    programs = _programs.copy()  # at once: a finalizer may run a program meanwhile
+    programs = _programs.copy()  # a copy, since a finalizer may run a program during the loop
     return any(
         (each.operations, each.slots, each.context) == key
         and not isinstance(program.call, Interpreter | OnDevice)

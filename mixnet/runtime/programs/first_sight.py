@@ -1,9 +1,9 @@
 """The first run of a new segment: compiled as a whole, or operator by operator.
 
-Compiling takes a few milliseconds per operation. A cell of new operations is cheapest as one
-program. A long loop that repeats few operations is cheaper with a program for each of them, until
-the same segment recurs and is worth its own program. The choice is an estimate from measured
-figures (docs/concepts/lazy.md).
+Compiling takes a few milliseconds per operation. A notebook cell with new operations is cheapest as one
+program. A long loop that repeats a few operations is cheaper with a program for each operation, until the
+same segment recurs and deserves a program of its own. The choice is estimated from measured times
+(docs/concepts/lazy.md).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from mixnet.runtime.value.call import Call
 
 SINGLE_SECONDS = 0.020
-"""To compile a program of one operation."""
+"""Seconds to compile a program of one operation."""
 WHOLE_SECONDS = 0.020
-"""To compile a program, not counting its operations."""
+"""Seconds to compile a program without operations."""
 EACH_SECONDS = 0.0035
-"""To compile one more operation of a program."""
+"""Seconds to compile one more operation of a program."""
 DISPATCH_SECONDS = 0.00003
-"""To run a program of one operation that is compiled."""
+"""Seconds to run a compiled program of one operation."""
 
 _ran_once: set[int] = set()  # hashes of keys that ran operator by operator
 _singles: dict[Any, Callable[..., Any]] = {}  # call -> its compiled program
@@ -36,8 +36,8 @@ _singles: dict[Any, Callable[..., Any]] = {}  # call -> its compiled program
 def runs_by_operator(key: tuple[Any, ...], program: Sequence[tuple[Any, ...]]) -> bool:
     """Whether a segment that is new to the cache runs operator by operator this time.
 
-    Never twice: the second time it is compiled. Segments that contain a whole graph, such as a hybridized
-    block, are compiled immediately.
+    Never twice: the second time it is compiled. Segments with a whole graph, such as a hybridized
+    block, are compiled at once.
 
     Args:
         key: the segment's key in the cache of programs.
@@ -64,7 +64,7 @@ def stepwise(program: Sequence[tuple[Any, ...]], slots: Sequence[int]) -> Callab
     """A function ``(scalars, *arrays) -> arrays of slots`` that runs one operation at a time.
 
     Args:
-        program: operations with the slots of their inputs, as a segment has them.
+        program: operations with the slots of their inputs, as in a segment.
         slots: the requested outputs.
     """
     last: dict[int, int] = {}  # slot -> the last operation that reads it
@@ -88,7 +88,7 @@ def stepwise(program: Sequence[tuple[Any, ...]], slots: Sequence[int]) -> Callab
                     known[slot] = result
                 slot += 1
             # Results are dropped after their last reader, so that a long loop does not hold all of them at
-            # once; leaves (negative slots) are the caller's.
+            # once; leaves (negative slots) belong to the caller.
             for place in item[1:]:
                 if place >= 0 and last[place] == number and place not in returned:
                     known.pop(place, None)
@@ -98,7 +98,7 @@ def stepwise(program: Sequence[tuple[Any, ...]], slots: Sequence[int]) -> Callab
 
 
 _MOST_SINGLES = 2000
-"""Cached programs of one operation; each uses a few of the memory maps that a process may have."""
+"""The most cached programs of one operation; each needs some of the process's limited memory maps."""
 
 
 def _single(call: Call) -> Callable[..., Any]:

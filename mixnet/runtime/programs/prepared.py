@@ -1,8 +1,8 @@
 """The part of a prediction that depends only on weights, cached until the weights change.
 
-A normalization that is folded into the convolution before it produces new weights, as large as the old ones;
-they do not change between calls until the network is trained. So a program is split in two: one computes the
-weights, the other reads them. They are cached as long as the arrays exist that they were computed from: an
+Folding a normalization into the preceding convolution produces new weights, as large as the old ones, which
+do not change between calls unless the network is trained. So a program is split in two: one computes these
+weights, the other reads them. They are cached while the arrays exist from which they were computed: an
 update of the parameters releases both.
 """
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 _NO_SCALARS = np.zeros(0, np.float64)
 _RESULTS: dict[Any, int] = {FOLD: 2, WEIGHTS: 3}
-"""What makes weights of weights, and how many arrays it gives."""
+"""The operator that a preparation computes, and the number of its results."""
 
 
 class Cut:
     """A graph split in two.
 
     Args:
-        first: computes the weights; its inputs are some of the whole graph's.
-        rest: has the inputs of the whole, and then one for each head of ``first``.
-        places: numbers of the inputs of ``first`` among those of the whole.
+        first: computes the weights, from some of the whole graph's inputs.
+        rest: has the inputs of the whole graph, and then one for each head of ``first``.
+        places: indices of the inputs of ``first`` among those of the whole graph.
     """
 
     def __init__(self, first: Graph, rest: Graph, places: Sequence[int]):
@@ -42,7 +42,7 @@ class Cut:
 
     @property
     def key(self) -> Any:
-        """Key of ``first``: equal keys mean equal programs, for inputs of equal shapes."""
+        """The key of ``first``: equal keys mean equal programs for inputs of equal shapes."""
         number = {node: i for i, node in enumerate(self.first.inputs)}
         return tuple(
             (
@@ -67,8 +67,8 @@ def cut(graph: Graph) -> Cut | None:
         return None
     place = {node: i for i, node in enumerate(graph.inputs)}
     read = sorted({place[entry.node] for node in folds for entry in node.inputs})
-    # Variables of their own: those of the whole graph stay inputs of the rest, so that a program that
-    # was cut is called with the same arrays as one that was not.
+    # ``first`` has variables of its own. Those of the whole graph stay inputs of ``rest``, so that a split
+    # program is called with the same arrays as one that was not split.
     own = {graph.inputs[i]: Node(None, name=graph.inputs[i].name) for i in read}
     heads, stand_ins = [], {}
     for node in folds:
@@ -106,9 +106,9 @@ class _Cached:
 
 
 class Preparation:
-    """Computes weights and caches them; shared by all programs that compute theirs in the same way.
+    """Computes weights and caches them; shared by all programs that compute them in the same way.
 
-    So programs of one network for batches of several sizes share them.
+    Programs of one network for different batch sizes share one.
 
     Args:
         call: ``(scalars, *arrays) -> weights``.
@@ -138,7 +138,7 @@ class Prepared:
     Args:
         first: computes the weights.
         rest: ``(scalars, *arrays, *weights) -> results``.
-        places: numbers of the arrays that ``first`` reads.
+        places: indices of the arrays that ``first`` reads.
     """
 
     def __init__(self, first: Preparation, rest: Callable[..., Any], places: tuple[int, ...]):

@@ -22,13 +22,13 @@ from mixnet.runtime.value.value import Spec, Value, array_of
 if TYPE_CHECKING:
     from mixnet.ops.operator import Statics
 
-# Another thing in a process that is forked, see ``forked``.
+# Replaced in a forked process, see ``forked``.
 read: Callable[[Any], np.ndarray] = np.array
 
 
 def _until_ready(array: Any) -> None:
     """Wait for an array of a device; an array of the host is already complete."""
-    # JAX's function block_until_ready first looks for arrays in trees.
+    # jax.block_until_ready first searches trees for arrays.
     if type(array) is not np.ndarray:
         array.block_until_ready()
 
@@ -37,7 +37,7 @@ wait: Any = _until_ready
 
 
 def wait_for(value: Value, reason: str) -> None:
-    """Wait until a value is computed; what a backend has computed on the host is.
+    """Wait until a value is computed, on a device or, by a backend, on the host.
 
     Args:
         value: computed or pending.
@@ -54,8 +54,8 @@ def wait_for(value: Value, reason: str) -> None:
 def to_host(value: Value, reason: str) -> np.ndarray:
     """A NumPy array with a copy of the content.
 
-    A computed value is copied right here; while the timeline is on, the
-    engine does it, so that there is a row for it.
+    A computed value is copied in this thread; while a timeline is recorded, the engine copies it, so that the
+    timeline has a row for it.
 
     Args:
         value: computed or pending.
@@ -91,7 +91,7 @@ def host_view(value: Value, reason: str) -> np.ndarray:
         content: np.ndarray = state.trace.array(value)
         return content
     array = array_of(value, reason)
-    wait(array)  # which says so where a process cannot read it
+    wait(array)  # raises an error if this process cannot read it
     return np.asarray(array)
 
 

@@ -1,4 +1,4 @@
-"""Draws that depend on values: how much MXNet's generators draw follows from arrays of parameters."""
+"""Draws that depend on values: arrays of parameters determine how many numbers MXNet's generators draw."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def record_drawn(
     values: tuple[Value, ...],
     context: Context | None = None,
 ) -> tuple[list[Value], tuple[Value, ...]]:
-    """``record`` of an operator that draws: the values of its outputs, and all values that it reads."""
+    """``record`` for an operator that draws: the values of its outputs, and all values that it reads."""
     outputs = _drawn_by_values(op, statics, scalars, values) if op.draws_by_value else None
     if outputs is not None:
         return outputs, values
@@ -41,10 +41,10 @@ def record_drawn(
 def _drawn_by_values(
     op: Op, statics: Statics, scalars: tuple[float, ...], values: tuple[Value, ...]
 ) -> list[Value] | None:
-    """The results of an operator that draws by the values of its inputs, for which it waits.
+    """The results of an operator whose draws depend on the values of its inputs, for which it waits.
 
-    None where there are no inputs, the numbers are not MXNet's, a graph is being traced, which has no values,
-    or a tape needs the gradient.
+    None if there are no inputs, the numbers are not MXNet's, a graph is being traced (it has no values), or
+    a tape needs the gradient.
 
     Args:
         op: an operator with ``draws_by_value``.

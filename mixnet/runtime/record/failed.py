@@ -1,4 +1,4 @@
-"""Values that could not be computed: their error, and the value that their holder had before."""
+"""Values that could not be computed: their error, and the previous value of their holder."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Failed:
     Args:
         error: the reason.
         value: the failed value; its segment is this object from now on.
-        before: the previous value of its holder, if known. A failed update loses nothing: once the error
-            has been reported, the holder has its previous value again.
+        before: the previous value of its holder, if known: a failed update loses nothing, because the
+            holder gets its previous value back once the error has been reported.
     """
 
     __slots__ = ("before", "value", "var")
@@ -33,7 +33,7 @@ class Failed:
         value.segment = self
 
     def finish(self, reason: str, wait: bool = True) -> None:
-        """Restore the previous value, if the error has been reported; otherwise raise it, if this waits."""
+        """Restore the previous value if the error has been reported; otherwise raise it, if ``wait``."""
         value, before = self.value(), self.before
         if is_reported(self.var.error) and before is not None and before.array is not None:
             if value is not None:
@@ -50,14 +50,14 @@ class Failed:
         return other
 
     def replaces(self, pairs: Iterable[tuple[Value, Value]]) -> None:
-        """Record the previous value of its holder: pairs of this value and that one."""
+        """Record the previous values of holders, as pairs of a value and the previous one."""
         for _, old in pairs:
             if self.before is None:
                 self.before = old
 
 
 def restored(value: Value) -> bool:
-    """Whether a value without an array has its previous one again: it failed, and the error was reported."""
+    """Whether a failed value has its previous array again, because the error was reported."""
     if isinstance(value.segment, Failed):
         value.segment.finish("what was before", wait=False)
     return value.array is not None

@@ -34,7 +34,7 @@ class Saving:
     """A file that is being written; ``wait()`` for it.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         var: the file's variable.
     """
 
@@ -66,7 +66,7 @@ def write(
     """Push ``work``, which writes a file, to the engine.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         work: called by an I/O worker when the values are computed.
         values: to write.
         wait: return when the file is complete; otherwise return a handle immediately.
@@ -85,8 +85,8 @@ def read(path: str | os.PathLike[str], work: Callable[[], Answer]) -> Answer:
     """The result of ``work``, run after all pending writes of the file.
 
     Raises:
-        Exception: the error of a failed write, unless it has been reported already: then the file
-            is read as it was before.
+        Exception: the error of a failed write, unless it has been reported; in that case the previous
+            content of the file is read.
     """
     results: list[Answer] = []
     var = variable(path)

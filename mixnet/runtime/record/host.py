@@ -1,8 +1,8 @@
 """Computing on the host: a thread's operations run immediately, on NumPy arrays.
 
-Samples of a data loader are made this way: each has another shape and a few small operations, so
-that compiling programs for them would take longer than anything else; and worker processes have
-no devices at all.
+The samples of a data loader are computed this way: each has a different shape and needs a few small
+operations, so compiling programs for them would take longer than everything else; and worker processes have
+no devices.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mixnet.runtime.interpret import on_numpy
 from mixnet.runtime.record.record import record
 from mixnet.runtime.value.call import explained
 from mixnet.runtime.value.handle import Handle
-from mixnet.runtime.value.state import state
+from mixnet.runtime.value.state import state, untraced
 from mixnet.runtime.value.value import Spec, Value, adopt, array_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class HostRun:
-    """Takes the place of a thread's trace: operations run immediately, and nothing is recorded.
+    """Replaces a thread's trace: operations run immediately, and nothing is recorded.
 
     Args:
         alone: this process has no devices, so an operation that NumPy cannot do is an error; otherwise
@@ -46,7 +46,7 @@ class HostRun:
         self.alone = alone
 
     def parameter(self, parameter: object, data: Any) -> Any:
-        """What stands for an array of a block's parameter: the array itself."""
+        """The array that represents a block's parameter: here the array itself."""
         return data
 
     def run(
@@ -58,7 +58,7 @@ class HostRun:
         context: Context | None,
     ) -> list[Value]:
         """The outputs of one operation, computed."""
-        # What a tape records has to run where its gradient will.
+        # An operation on a tape must run where its gradient will run.
         if state.recording and not self.alone:
             return self._elsewhere(op, statics, scalars, values, context)
         where = context or values[0].spec.context.compute
@@ -94,12 +94,12 @@ class HostRun:
                     f"the CPU, or use DataLoader(..., thread_pool=True)."
                 )
         elif array is None:
-            with _off():  # it was recorded before this scope, for its device
+            with untraced():  # the value was recorded before this scope, for its device
                 array = array_of(value)
         return np.asarray(array)
 
     def copied(self, value: Value, context: Context) -> Value | None:
-        """``value`` on another context; None where a device has to copy it."""
+        """``value`` on another context; None if a device has to copy it."""
         if self.alone:
             check_context(context)
         elif context.device_type == "gpu" or value.spec.context.device_type == "gpu":
@@ -121,12 +121,12 @@ class HostRun:
                 f"compute with NumPy. Use NumPy for it in the dataset or in batchify_fn, or use "
                 f"DataLoader(..., thread_pool=True) or num_workers=0."
             )
-        with _off():
+        with untraced():
             return record(op, statics, scalars, tuple(values), context)
 
 
 def _key(stream: np.ndarray, number: int) -> Any:
-    """The key of a draw, for a rule of NumPy; or the numbers of a table."""
+    """The key of a draw for a NumPy rule, or the numbers of a table."""
     if is_table(stream):
         return DrawnForHost(stream, number)
     return fold_in(stream[:2], int(stream[2]) + number)
@@ -136,7 +136,7 @@ def host_value(array: object, context: Context) -> Value:
     """A value from a NumPy array that will not be modified."""
     array = np.asarray(array)
     value = Value(Spec.of(array.shape, array.dtype, context), array)
-    value.shared = True  # arrays share memory, as views do: it is never reused for results
+    value.shared = True  # the memory may be shared, so it is never reused for results
     return value
 
 
@@ -148,9 +148,9 @@ def on_device(value: Value) -> Value:
     array = value.array
     if type(array) is not np.ndarray:
         return value
-    with _off():
+    with untraced():
         adopted = adopt(array, value.spec.context)
-    adopted.shared = True  # others may see the memory
+    adopted.shared = True  # other objects may share the memory
     return adopted
 
 
@@ -177,7 +177,7 @@ def on_host(alone: bool = False) -> Iterator[None]:
         alone: this process has no devices.
     """
     before, recording = state.trace, state.recording
-    if before is not None:  # a trace records what runs later, and must not see results of now
+    if before is not None:  # a trace records operations that run later; it must not contain results
         yield
         return
     state.trace, state.recording = HostRun(alone), False
@@ -197,24 +197,15 @@ def put_on_device(value: Any) -> None:
             put_on_device(each)
     elif isinstance(value, Handle):
         link = value._link
-        # A view has read its base, and reads it again once it was written.
+        # A view has read its base, and reads it again after it is written.
         for handle in (value, None if link is None else link.base):
             if handle is not None and type(handle._value.array) is np.ndarray:
                 handle._value = on_device(handle._value)
 
 
-@contextmanager
-def _off() -> Iterator[None]:
-    before, state.trace = state.trace, None
-    try:
-        yield
-    finally:
-        state.trace = before
-
-
 _programs: dict[Any, Callable[..., list[np.ndarray]] | None] = {}
 _MOST_PROGRAMS = 4096
-"""Cached programs; images have many shapes."""
+"""The most cached programs; images have many shapes."""
 
 
 def _program(

@@ -1,9 +1,11 @@
-"""Joint programs over several devices: pending work of each, the sums over all, and what follows.
+"""Joint programs over several devices: their pending operations, the sums over all, and the operations
+after them.
 
-Devices that train on parts of a batch record the same operations, each in its own segment. ``sums_over`` adds
-sums over the devices to these segments, ``JointStep.follow`` repeats on the other devices what the first one
-records from then on, and ``JointStep.run`` pushes all of them to the engine as one XLA program over a
-mesh of the devices: there is no wait in between, and XLA sees backward, sums and updates together.
+Devices that train on parts of a batch record the same operations, each in its own segment.
+``JointStep.sums`` adds sums over the devices to these segments, ``JointStep.follow`` repeats on the other
+devices the operations that the first one records afterwards, and ``JointStep.run`` pushes all of them to
+the engine as one XLA program over a mesh of the devices: nothing waits in between, and XLA sees backward,
+sums and updates together.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ if TYPE_CHECKING:
 
 
 class SumsOver(Operator):
-    """The operator that sums each of its inputs over all devices of a team; only a joint program has it.
+    """The operator that sums each of its inputs over all devices of a team; it occurs only in joint programs.
 
     Args:
         exchange: computes the sums, with collectives along ``AXIS``.
@@ -69,11 +71,11 @@ class SumsOver(Operator):
         self.exchange = exchange
 
     def num_outputs(self, statics: Statics = (), num_inputs: int = 0) -> int:
-        """As many as inputs."""
+        """One output for each input."""
         return int(statics[0])
 
     def output_specs(self, statics: Statics, inputs: Sequence[Known]) -> list[Known]:
-        """Those of the inputs."""
+        """The specs of the inputs."""
         return list(inputs)
 
     def apply(
@@ -87,11 +89,11 @@ class Team:
     """Devices that run joint programs together; here those of one process.
 
     Args:
-        contexts: of this process, no two on one device.
+        contexts: contexts of this process, each on another device.
     """
 
     donates = True  # whether a program may take over buffers of its inputs
-    divides_later = True  # results are divided among the devices when somebody reads them
+    divides_later = True  # results are divided among the devices when they are read
 
     def __init__(self, contexts: Sequence[Context]):
         self.contexts = tuple(contexts)
@@ -108,8 +110,8 @@ class Team:
         """The local parts of an array, in the order of devices.
 
         Args:
-            whole: has one axis where a part has none.
-            spec: of a part.
+            whole: the array; it has one axis if the parts have none.
+            spec: the spec of a part.
         """
         parts = parts_of(whole)
         # A compiled function: `part.reshape(())` takes four times as long.
@@ -127,7 +129,8 @@ class Team:
     def start(
         self, run: Callable[[], None], reads: Sequence[Var], writes: Sequence[Var], name: str
     ) -> None:
-        """Run a task with a joint program: here, if all its inputs are available, since XLA does not block.
+        """Run a task with a joint program: in this thread if all its inputs are available, since XLA does
+        not block.
 
         Otherwise the engine runs it later.
         """
@@ -168,7 +171,7 @@ class JointStep:
     # ---- recording ------------------------------------------------------------------------------
 
     def sums(self, rows: Sequence[Sequence[Value]]) -> list[Value] | None:
-        """Record the sums over all devices; of each row the sum on the first device.
+        """Record the sums over all devices; returns the sum of each row on the first device.
 
         Args:
             rows: values of one shape and dtype, one for each device.
@@ -182,7 +185,7 @@ class JointStep:
         totals = []
         for values in zip(*rows, strict=True):
             totals.append(record(self.team.sums, (len(rows),), (), tuple(values)))
-        # A finalizer may have recorded something in between: then the sums are not in the same places.
+        # A finalizer may have recorded something in between, so that the sums have different slots.
         if all(
             len(segment.entries) == number + 1
             for segment, number in zip(self.segments, self._before, strict=True)
@@ -193,7 +196,7 @@ class JointStep:
         return None
 
     def leave(self) -> None:
-        """Retract the sums and all that was recorded since: nobody may read that."""
+        """Retract the sums and everything recorded since; nobody may have read it."""
         for segment, number in zip(self.segments, self._before, strict=False):
             segment.retract(number)
             segment.joint = None
@@ -213,7 +216,7 @@ class JointStep:
         read = sorted({slot for item, *_ in entries for slot in item[1:] if slot < 0}, reverse=True)
         missing = [slot for slot in read if leaves[-1 - slot] not in followers and slot < -known]
         contexts = list(self.team.contexts[1:])
-        # What is read for the first time, such as a state, is copied to the others.
+        # A value read for the first time, such as a state, is copied to the others.
         copies = broadcast([leaves[-1 - slot] for slot in missing], [contexts for _ in missing])
         for slot, row in zip(missing, copies, strict=True):
             followers[leaves[-1 - slot]] = row
@@ -247,7 +250,7 @@ class JointStep:
     def are_followed(
         self, values: Sequence[Value], followers: weakref.WeakKeyDictionary[Value, list[Value]]
     ) -> bool:
-        """Whether values of the first device have copies on the others that are read in the same places."""
+        """Whether values of the first device have copies on the others, which are read in the same slots."""
         for value in values:
             row = followers.get(value)
             if row is None:
@@ -277,9 +280,8 @@ class JointStep:
         """Record a step and push it.
 
         Args:
-            work: records it, sums first, and says at its end, with ``is_complete``, that arrays hold
-                its results. Where it fails, what it recorded is retracted. It returns False where
-                there are no sums.
+            work: records the step, sums first, and sets ``is_complete`` once arrays hold its results. If it
+                fails, everything it recorded is retracted. It returns False if there are no sums.
         """
         try:
             if not work():
@@ -343,7 +345,7 @@ class JointStep:
             rows = list(zip(*[segment.leaves for segment in segments], strict=True))
             wholes = [_whole(row) for row in rows]
             if self.team.donates:
-                # One program for all: it donates only what every segment would, in the same places.
+                # One program for all: it donates only leaves that every segment would, in the same slots.
                 free = tuple([i for i in candidates if _is_free(rows[i], wholes[i])])
                 slots, donated = reusing(segments[0].leaves, segments[0].program, slots, free)
             else:
@@ -381,12 +383,12 @@ def _whole(row: Sequence[Value]) -> Sharded | None:
 
 
 def _part(result: Sharded | list[Any], place: int) -> Any:
-    """Of a result over the devices what the one at this place has."""
+    """The part of a result that one device has."""
     return Shard(result, place) if isinstance(result, Sharded) else result[place]
 
 
 def _is_free(row: Sequence[Value], whole: Sharded | None) -> bool:
-    """Whether only values that their segments alone hold have the buffers: the program may take them over."""
+    """Whether the program may reuse the buffers: only values hold them, which only their segments hold."""
     if whole is not None:
         return whole.is_held_by(len(row) + 2)  # the variables of this function and of its caller
     # Another value, or another library, may hold a buffer.
@@ -408,7 +410,7 @@ def _assembled(struct: jax.ShapeDtypeStruct, parts: list[Any]) -> Any:
         if aval is None:
             aval = _avals[struct] = ShapedArray(struct.shape, struct.dtype)
         return _make(aval, struct.sharding, parts)
-    except TypeError:  # another version of JAX, or none: `_make` is not there
+    except TypeError:  # another version of JAX
         return jax.make_array_from_single_device_arrays(struct.shape, struct.sharding, parts)
 
 
@@ -419,7 +421,7 @@ _avals: dict[Any, Any] = {}
 def _are_alike(segments: Sequence[Segment]) -> bool:
     """Whether segments of different devices have recorded the same operations."""
     # Calls are interned, so equality is identity once a call is mapped to the other device; the
-    # table is asked first, since this runs at every step.
+    # table is read first, since this runs at every step.
     first, *others = segments
     for other in others:
         if len(other.entries) != len(first.entries) or len(other.leaf_slots) != len(
@@ -468,7 +470,7 @@ class _Program:
         counts = len(segment.leaves), len(segment.scalars)
         key = ProgramKey(segment.program, slots, donated, segment.context, counts)
         source = Source(key, segment)
-        # Hot from the start: a step over devices is run often, or would not be worth them.
+        # Hot from the start: a step that is worth several devices runs often.
         graph = graph_of(source, hot=True)
         run = lower(graph)
         shapes = [spec.shape for spec in source.specs]
@@ -507,12 +509,12 @@ class _Program:
         self._scalars: tuple[tuple[float, ...], Any] | None = None
 
     def __call__(self, team: Team, scalars: Sequence[float], inputs: list[Any]) -> list[Any]:
-        """The results: of each a list of its shards, or what they can be made of later.
+        """The results: for each a list of its shards, or an array from which they are created later.
 
         Args:
             team: the devices.
             scalars: the numbers.
-            inputs: for each leaf a list of its arrays on the devices, or an array over these.
+            inputs: for each leaf a list of its arrays on the devices, or one array over all devices.
         """
         with jax.enable_x64(True):
             wholes = []
@@ -529,7 +531,7 @@ class _Program:
             results = team.call(self.call, self._numbers(scalars), wholes)
             outputs: list[Any] = []
             for spec, whole in zip(self.specs, results, strict=True):
-                # Without axes they have to be computed, which a forked process could not.
+                # Results without axes have to be computed, which a forked process cannot do.
                 if team.divides_later and spec.shape:
                     outputs.append(Sharded(whole, parts_of))
                 else:

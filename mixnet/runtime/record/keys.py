@@ -1,11 +1,11 @@
 """Random streams: one per context, with numbered draws, so that a seed makes runs reproducible.
 
-A call of an operator takes one draw, a call of a graph as many as its operators: a hybridized block draws the
-same numbers as operator by operator. With threefry, a loop takes one draw, from which its own
-stream is derived.
+A call of an operator takes one draw, a call of a graph as many as its operators, so a hybridized block
+draws the same numbers as one that runs operator by operator. With threefry, a loop takes one draw, from
+which a stream of its own is derived.
 
 On CPUs, the numbers are those that MXNet draws from the same seed: the host draws them when a call is
-recorded, and hands them over in place of a stream, see :mod:`mixnet.ops.generators.source`.
+recorded, and passes them in place of a stream, see :mod:`mixnet.ops.generators.source`.
 """
 
 from __future__ import annotations
@@ -58,17 +58,17 @@ class _Stream:
 _streams: dict[Context, _Stream] = {}
 
 
-_QUICK = 1 << 14  # words that are drawn sooner than the engine runs a task
+_QUICK = 1 << 14  # words, which are drawn faster than the engine starts a task
 
 
 class _OnHost:
     """MXNet's generators from a seed on, which all CPU contexts share.
 
-    The engine draws what takes long. Draws use the generators in the order in which they were called for.
+    Long draws are tasks of the engine. Draws use the generators in the order of the calls.
 
     Args:
         number: the seed.
-        of_context: whether it was given for a context.
+        of_context: whether it is the seed of one context.
     """
 
     lock = locks.make("random numbers of the host")
@@ -77,27 +77,27 @@ class _OnHost:
         self._seed = (number, of_context)
         self._generator: Generator | None = None
         self._var = Var("random numbers")
-        self._pushed = self._drawn = 0  # tasks; what ran last counts the second number
+        self._pushed = self._drawn = 0  # the numbers of tasks that were pushed and that have run
 
     def draw(self, draws: int, demands: Demands, context: Context) -> Value:
-        """A table of so many draws, with what the calls of operators draw."""
+        """A table of draws, with the numbers that calls of operators draw."""
         size = size_of(draws, demands)
         spec = Spec.of((size,), np.dtype(np.uint32), context)
         at_once = size <= _QUICK or current.naive or is_on_host()
         while True:
-            # An interrupt would leave a generator between two states.
+            # An interrupt must not leave a generator between two states.
             with Deferred(), self.lock:
                 if at_once and self._pushed == self._drawn:
                     words = np.empty(size, np.uint32)
                     fill(words, self._started(), draws, demands)
                     return HostValue(spec, words)
-                # The engine draws after what it already has; on the host one waits for that.
+                # The engine orders draws; a draw in this thread has to wait for those that the engine has.
                 if not is_on_host():
                     return self._push(draws, demands, spec)
             self._finish()
 
     def run(self, work: Callable[[Generator], Result]) -> Result:
-        """Give the generators to ``work``, after all draws that were called for before."""
+        """Call ``work`` with the generators, after all earlier draws."""
         while True:
             with Deferred(), self.lock:
                 if self._pushed == self._drawn:
@@ -146,8 +146,8 @@ _in_operators = _OnHost(0)  # of Python operators, see drawing_in_operator
 def seed(number: int, context: Context | None = None) -> None:
     """Restart the random stream of one context, or of all.
 
-    Of one context: the stream does not depend on its device's number. Within a Python operator, it is the
-    seed of the numbers that operators draw; elsewhere these start anew, too, but always from 0.
+    With a context, the stream does not depend on the device's number. Within a Python operator, this seeds
+    the numbers that operators draw; elsewhere, those restart, too, but always from 0.
     """
     global _seed, _on_host, _in_operators
     if context is None or context.device_type != "gpu":
@@ -166,8 +166,8 @@ def seed(number: int, context: Context | None = None) -> None:
 class Reserved:
     """A reserved place in the stream of a context for later draws, see :func:`drawing_from`.
 
-    A parameter that waits for its shape reserves its place when it is to be initialized. So its numbers are
-    those of a parameter that does not wait, and do not depend on what draws before its shape is known.
+    A parameter with an unknown shape reserves its place when ``initialize`` is called. So it gets the same
+    numbers as a parameter of known shape, whatever draws before its shape is inferred.
     """
 
     def __init__(self, context: Context):
@@ -182,10 +182,10 @@ class Reserved:
         return _streams.get(self.context) is self._root
 
     def take(self, count: int) -> tuple[_Stream, int]:
-        """The first draw is of the context's stream, those after it of a stream that follows from it."""
+        """The first draw is from the context's stream, later ones from a stream derived from it."""
         if self._own is None:
             self._own = self._begin()
-            # A single draw is the one that was reserved, as if the parameter had not waited.
+            # A single draw is the reserved one, as for a parameter of known shape.
             if count == 1:
                 return self._stream, self._first
         return self._own, self._own.take(count)
@@ -233,8 +233,8 @@ def drawing_in_loop(context: Context) -> AbstractContextManager[None]:
 def drawing_in_operator() -> Iterator[None]:
     """Scope of the Python code of a custom operator, which draws from generators of its own.
 
-    MXNet runs that code in another thread, and each of its threads has generators that start from 0: what an
-    operator draws depends on no seed of the program, and does not move the program's own numbers.
+    MXNet runs that code in another thread, and each of its threads has generators that start from 0: an
+    operator's draws do not depend on the program's seeds, and do not advance the program's own streams.
     """
     before, _drawing.in_operator = _drawing.in_operator, True
     try:
@@ -257,7 +257,7 @@ def next_draw(
     Args:
         context: of the stream.
         count: number of consecutive draws; 0 if an operator needs a stream but no draw.
-        demands: what the host draws for them; by default they are threefry's.
+        demands: the numbers that the host draws for them; by default threefry draws them.
     """
     if is_tracing():
         draw: tuple[Value, float] = state.trace.next_draw(context, count)
@@ -271,7 +271,7 @@ def next_draw(
 
 
 def draw_at_once(work: Callable[[Generator], Result]) -> Result:
-    """What ``work`` makes of the host's generators."""
+    """The result of ``work``, called with the host's generators."""
     return _generators().run(work)
 
 

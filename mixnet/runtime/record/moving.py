@@ -20,7 +20,7 @@ class StateArray:
 
     Args:
         handle: the array.
-        place: of the state among the operation's inputs.
+        place: index of the state among the operation's inputs.
     """
 
     handle: Handle
@@ -80,7 +80,7 @@ def move(
             _keep_state_arrays(node, after.index, handle)
         after.node = None
     if fraction is None or state.trace is not None:
-        # States are no part of the tape: writing them while recording is what they are for.
+        # States are not part of the tape, so they may be written while it is recorded.
         recording, state.recording = state.recording, False
         try:
             if attempt is None:
@@ -94,7 +94,7 @@ def move(
 
 
 def _keep_state_arrays(node: Node, index: int, handle: Handle) -> None:
-    """Note the array of a state with operations whose gradients write it: the last one, and those before."""
+    """Attach the array of a state to the operations whose gradients write it, the last and earlier ones."""
     while node.op is not None:
         written = node.op.written_in_backward(node.statics, len(node.inputs))
         place = next((place for place, output in written.items() if output == index), None)

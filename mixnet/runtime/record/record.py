@@ -1,8 +1,7 @@
 """Recording: an operation is appended to the pending ones, and nothing runs.
 
-This is the path that every operation of an imperative program takes; it costs about a
-microsecond, so it is written for speed: memo look-ups, list appends, no checks that the memo has
-made already.
+Every operation of an imperative program takes this path. It costs about a microsecond and is written for
+speed: look-ups and list appends, without checks that were made when the call was cached.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
     from mixnet.runtime.value.call import Call
 
 _reference = weakref.ref
-_entry = tuple.__new__  # half of the time of Entry(node, index), which is a function of Python
+_entry = tuple.__new__  # twice as fast as Entry(node, index), which calls a Python function
 _longest: int = config.get("MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN")
-# Outputs after which a segment runs even if no result is needed.
+# The number of outputs after which a segment runs even if no result is needed.
 _limit = 0 if current.naive else _longest
 _one_by_one = False
 
@@ -76,7 +75,7 @@ def record(
         return outputs
     if (
         call.parties is not None
-        and here.isolation is None  # looked at alone, it is alone
+        and here.isolation is None  # an isolated recording has no other devices
         and is_over_others(call.parties[1])
     ):
         return _over_devices(call, scalars, values)
@@ -87,7 +86,7 @@ def record_call(call: Call, scalars: tuple[float, ...], values: tuple[Value, ...
     """``record`` for a known call, if nothing is traced and no other device is involved."""
     here = state
     where = call.context
-    if call.alone:  # runs Python: gets a separate segment, which is pushed at once
+    if call.alone:  # runs Python: has a segment of its own, which is pushed at once
         segment = _new_segment(where)
     else:
         segment = here.segment
@@ -239,7 +238,7 @@ def _tape(
     inputs = []
     for value in values:
         node = value.node
-        if node is None:  # a constant to the tape: a variable without a gradient
+        if node is None:  # a constant on the tape is a variable without a gradient
             inputs.append(_entry(Entry, (Node(None, name="constant"), 0)))
         else:
             inputs.append(_entry(Entry, (node, value.index)))
@@ -262,7 +261,7 @@ def put_on_tape(
     values: tuple[Value, ...],
     outputs: list[Value],
 ) -> None:
-    """Put an operation on the tape whose results were computed otherwise; arguments as of ``record``."""
+    """Put an operation on the tape whose results were not computed by ``record``; same arguments."""
     specs = tuple([value.spec for value in values])
     call = op.calls.get((statics, specs, None)) or make_call(op, statics, specs, len(scalars), None)
     _tape(call, scalars, values, outputs)

@@ -5,14 +5,13 @@ finished (the engine has its task), cleared (it has run). The order of steps wit
 makes it safe against interrupts and against other threads:
 
 * Recording is one ``list.append``, so an interrupt comes either before an operation or after it.
-* Closing sets ``closing``, then reads the entries. Recording appends, then checks ``closing``. So
-  whichever comes first, an operation is either read or known to be late, and then it is recorded
-  again.
+* Closing sets ``closing``, then reads the entries. Recording appends, then checks ``closing``. So in either
+  order, an operation is either read, or detected as late and recorded again.
 * The engine gets the task before ``finished`` is set. An interrupt between the two leaves a
   pushed variable, which the next thread sees (``_close_if_pushed``). The reverse order could leave
   a segment that counts as finished and that nothing ever runs.
-* Which outputs are alive and which leaves nobody else holds is determined when the task is pushed,
-  not when it runs. Otherwise the program would depend on timing.
+* The live outputs, and the leaves that nobody else holds, are determined when the task is pushed, not
+  when it runs. Otherwise the program would depend on timing.
 * A value gets its array before its segment is cleared: a thread that finds no segment reads the
   array without a lock.
 * A donated leaf loses its array before the call, since XLA invalidates the buffer at once; after a
@@ -64,10 +63,10 @@ if TYPE_CHECKING:
 
 
 MOST_AHEAD = 4
-"""Segments of a thread that may wait for a device: they hold what they read."""
+"""The most segments of a thread that may wait for a device, since they hold the values that they read."""
 
 MOST_KINDS = 6
-"""Kinds of operators that the name of a segment lists."""
+"""The most kinds of operators that the name of a segment lists."""
 
 
 class Entries(list[Any]):
@@ -75,7 +74,7 @@ class Entries(list[Any]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.sources: dict[int, Source | None] = {}  # by the entry's place
+        self.sources: dict[int, Source | None] = {}  # by the entry's index
 
     def append(self, entry: object) -> None:
         """Append an operation of the user's code."""
@@ -87,7 +86,7 @@ class _TooLate(list[Any]):
     """The entries of a segment that has been pushed: always empty."""
 
     def append(self, entry: object) -> None:
-        """Does nothing: the recorder checks ``took`` afterwards and records again."""
+        """Do nothing: the recorder checks ``took`` afterwards and records again."""
 
 
 _TOO_LATE = _TooLate()
@@ -156,7 +155,7 @@ class Segment:
         self.joint: Any = None  # the step over several devices that it is part of
         self.alone = False  # one operation that runs Python: it may fail until its very end
         self.var: Var | None = None
-        self.brief = False  # its program was quick the last time
+        self.brief = False  # its program was brief the last time
         # Set when it is closed: the items, all numbers, leaves in order, and references to the outputs.
         self.program: tuple[Any, ...] = ()
         self.scalars: list[float] = []
@@ -226,7 +225,7 @@ class Segment:
         done = []
         with self.lock:
             for value, old in pairs:
-                if value.segment is not self:  # this one has just run
+                if value.segment is not self:  # this segment has just run
                     done.append((value, old))
                     continue
                 place = old.slot if old.segment is self else self._leaf_slot(old)
@@ -274,7 +273,7 @@ class Segment:
                     engine.wait_for_var(self.var)  # type: ignore[arg-type]
                 return
             task, here = self._hand_over(engine, reason, wait or current.naive)
-            if task is not None and here:  # runs in this thread, and not under the lock
+            if task is not None and here:  # runs in this thread, after the lock is released
                 engine.run(task) if wait else engine.run_quietly(task)
             elif wait:
                 engine.wait_for_var(self.var)  # type: ignore[arg-type]
@@ -285,7 +284,7 @@ class Segment:
             raise
 
     def _hand_over(self, engine: Engine, reason: str, here: bool) -> tuple[Task | None, bool]:
-        """Give the pending operations to the engine, unless that has been done.
+        """Push the pending operations to the engine, unless that has been done.
 
         Returns the task, and whether this thread has to run it: because of ``here``, or because the
         program is brief and need not wait for another.
@@ -305,7 +304,7 @@ class Segment:
             slots = self.alive()
             work = partial(self._run, slots, unheld(self.leaves))
             reads = self._reads()
-            # Python code of the user may have to wait for its turn, so it is never brief.
+            # The user's Python code may have to wait for its turn, so it is never brief.
             self.brief = not self.alone and is_brief(self.program)
             here = here or (self.brief and not reads and not timeline.on)
             task = (engine.claim if here else engine.push)(
@@ -316,7 +315,7 @@ class Segment:
                 name=self.var.name,
                 forgiving=True,
                 source=self.source,
-                resumable=not self.alone,  # Ctrl-C is meant to stop the user's own code
+                resumable=not self.alone,  # Ctrl-C stops the user's own code
             )
             if reads and not here and is_away(self.context):
                 specs = [value.spec for value in self.leaves]
@@ -356,7 +355,7 @@ class Segment:
         self.entries, self.leaf_slots, self.aliases = _TOO_LATE, {}, []
 
     def _resume(self, engine: Engine) -> None:
-        """After an interrupt during a push: it stays pending, or workers run it."""
+        """After an interrupt during a push: leave the segment pending, or let workers run it."""
         with self.lock:
             self._close_if_pushed()
             var = self.var
@@ -372,7 +371,7 @@ class Segment:
         ahead = state.handed_over[self.context]
         ahead.append(self.var)
         if any(meeting.is_open for meeting in state.meetings):
-            return  # the device waits for others, which this thread may be about to call
+            return  # the device waits for other devices, which this thread may be about to call
         while len(ahead) > MOST_AHEAD:  # an interrupt may have left more than one
             engine.settle(ahead.popleft())
 

@@ -26,7 +26,7 @@ class BodyTrace(Trace):
     def __init__(self) -> None:
         super().__init__()
         self.outer = state.trace
-        self.called: list[Node] = []  # those that draw
+        self.called: list[Node] = []  # nodes that draw
         self._own: set[Node] = set()
 
     def placeholder(self, spec: Spec, name: str) -> Value:
@@ -60,13 +60,12 @@ class BodyTrace(Trace):
         return Entry(self._variables[value])
 
     def parameter(self, parameter: object, data: Any) -> Any:
-        """A parameter of a block is one of the outer trace, if there is one."""
+        """The array that represents a block's parameter: the outer trace's, if there is one."""
         return data if self.outer is None else self.outer.parameter(parameter, data)
 
     def subgraph(self, outputs: Sequence[Value], has_scalars: bool | None = None) -> SubGraph:
-        """The subgraph; its inputs are those that it reads, in order of first use.
-
-        That is the order in a symbol file and in MXNet.
+        """The subgraph; its inputs are those that it reads, in order of first use, as in MXNet's symbol
+        files.
         """
         graph = Graph(tuple(self.entry(value) for value in outputs))
         return SubGraph(graph, self.called, has_scalars)

@@ -33,15 +33,14 @@ from mixnet.runtime.record.record import record
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Value
 
-_MOST_DEMANDS = 64  # shapes of inputs of a graph, for which what it draws is remembered
+_MOST_DEMANDS = 64  # sets of input shapes whose demands a graph remembers
 
 
 class GraphOp(Operator):
     """An operator that computes a graph.
 
-    Its outputs are the graph's: outputs, new values of states, then ``residuals`` more that only
-    the backward graph reads. So backward never recomputes the forward graph, even if the
-    two run as separate programs.
+    Its outputs are the graph's: outputs, new values of states, then ``residuals``, which only the backward
+    graph reads. So backward never recomputes the forward graph, even if the two run as separate programs.
 
     Args:
         graph: its inputs are the operator's. An input named as ``KEY_NAME`` gets the stream of
@@ -74,7 +73,7 @@ class GraphOp(Operator):
         self.takes_key = self.key is not None
         self.arrays = tuple(names)
         self._fractions: tuple[float | None, ...] | None = None
-        self.passed: frozenset[Node] = frozenset()  # whose gradients backward makes
+        self.passed: frozenset[Node] = frozenset()  # nodes whose gradients backward computes
         self._forward: GraphOp = self
         self._wrt: tuple[int, ...] = ()
         self._residual_index: dict[Entry, int] = {}
@@ -130,7 +129,7 @@ class GraphOp(Operator):
 
     @cached_property
     def _run(self) -> Callable[[Sequence[Any], Any], list[Any]]:
-        """Created on demand: most graphs are inlined in others, or interpreted."""
+        """The function of the graph, created on demand: most graphs are inlined in others, or interpreted."""
         return lower(self.graph)
 
     def output_specs(self, statics: Statics, inputs: Sequence[Known]) -> list[Known]:
@@ -196,7 +195,7 @@ class GraphOp(Operator):
     def _outputs(
         self, headed: tuple[int, ...], starts: Sequence[Node]
     ) -> tuple[Sequence[Entry], list[Entry | None]]:
-        """All outputs, for there may be losses below those without a gradient, and the gradients."""
+        """All outputs, and their gradients. Below outputs without a gradient there may be losses."""
         gradients: list[Entry | None] = [None] * self.graph.num_outputs
         for i, start in zip(headed, starts, strict=True):
             gradients[i] = Entry(start)
@@ -216,8 +215,8 @@ class GraphOp(Operator):
     def _forward_entries(self, entries: Sequence[Entry]) -> list[Entry]:
         """Results of forward operations that the backward nodes below ``entries`` read.
 
-        The key of the run counts as one: with the very same key a gradient is seen to be of the
-        same operation, and its masks are not drawn again.
+        They include the key of the run: a gradient with the same key is recognized as that of the same
+        operation, and its masks are not drawn again.
         """
         forward = {node for node in self.graph.nodes if not node.is_variable}
         if self.key is not None:
@@ -302,7 +301,7 @@ class GraphOp(Operator):
             }
             heads = _cut(entries, stand_ins)
             reached = set(topological(entry.node for entry in heads))
-            # Only inputs that backward itself reads: the others may be freed, or donated, before.
+            # Only inputs that backward itself reads: the others may be freed, or donated, earlier.
             used = [i for i, node in enumerate(self.graph.inputs) if node in reached]
             inputs = (*starts, *stand_ins.values(), *[self.graph.inputs[i] for i in used])
             graph = Graph(tuple(heads), inputs)
@@ -376,7 +375,8 @@ def call_graph(
         op: the graph.
         values: one for each input except the key.
         context: to run on.
-        draw: the stream and the index of the first draw, to draw what another call drew; the next by default.
+        draw: the stream and the index of the first draw, to repeat the draws of another call; by default
+            the next.
     """
     inputs = tuple(values)
     scalars: tuple[float, ...] = ()
@@ -403,16 +403,16 @@ def call_graph(
 
 
 LARGE = 100
-"""Nodes of a graph that takes long to compile."""
+"""The number of nodes from which a graph takes long to compile."""
 MAKERS = 8
-"""Operations that may have made the inputs of a graph."""
+"""The most pending operations that may have made the inputs of a graph."""
 
 
 def _push_makers(inputs: Sequence[Value]) -> None:
     """Push the few pending operations that made an input, as by drawing it.
 
-    As a part of the graph's program they would be compiled with it, and the next call, for inputs that
-    are made otherwise, would compile it again.
+    Otherwise they would be compiled as part of the graph's program, and the next call, with inputs made in
+    another way, would compile it again.
     """
     for value in inputs:
         segment = value.segment
@@ -482,7 +482,7 @@ def move_states(
         share = op.fraction_of_state(number)
         taped = None if new.node is None else new.node.op
         if share is not None and isinstance(taped, GraphOp) and not taped.is_passed(number):
-            new.node = None  # nothing before it learns: its state moves at once, without backward
+            new.node = None  # nothing before it is trained, so its state is updated at once, without backward
         move(handle, old, new, share)
 
 
@@ -515,7 +515,7 @@ def _key(graph: Graph, name: str, recompute: str | None) -> Any:
     try:
         for node in number:
             inputs = tuple((number[entry.node], entry.index) for entry in node.inputs)
-            # As text too: 1, 1.0 and True are equal, and 0.0 and -0.0.
+            # As text too, because 1, 1.0 and True are equal, and so are 0.0 and -0.0.
             description = repr((node.statics, node.scalars))
             row = (
                 node.op,

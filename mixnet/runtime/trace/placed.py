@@ -24,10 +24,9 @@ from mixnet.runtime.value.value import Value
 class PlacedGraph:
     """Runs a :class:`~mixnet.passes.place_devices.Placement`.
 
-    A part is a program on its device, so it starts when all its inputs have been computed. JAX
-    dispatches programs without waiting for them: parts that do not need each other's results run at
-    one time on their devices. Only an operation whose shape, or random numbers, depend on values waits
-    for these.
+    A part is a program on its device, so it starts when all its inputs have been computed. JAX dispatches
+    programs without waiting for them, so independent parts run at the same time on their devices. Only an
+    operation whose shape or random numbers depend on values waits for these values.
 
     Args:
         placement: the split graph.
@@ -98,14 +97,14 @@ class PlacedGraph:
 
 
 def _run_alone(part: Part, read: Callable[[Entry], Value]) -> list[Value]:
-    """The results of an operation that does not run with others."""
+    """The results of an operation that is a part of its own."""
     node = part.alone
     assert isinstance(node, Node)
     op, values = node.op, tuple([read(each) for each in node.inputs])
     if op.turns_by_value:
         return record_turns(node, values, part.context)
     if op.takes_key:
-        assert isinstance(op, Op)  # only an Op draws by the values of its inputs
+        assert isinstance(op, Op)  # only the draws of an Op can depend on the values of its inputs
         results, _ = record_drawn(op, node.statics, node.scalars, values)
     elif op.measure is not None:
         results = record_measured(op, node.statics, node.scalars, values)

@@ -78,7 +78,7 @@ class Trace:
         return Entry(self._variables[value])
 
     def parameter(self, parameter: object, data: Any) -> Any:
-        """What stands for an array of a block's parameter: the array itself, unless a block is traced."""
+        """The array that represents a block's parameter: the array itself, unless a block is traced."""
         return data
 
     def next_draw(self, context: Context, count: int) -> tuple[Value, float]:
@@ -104,7 +104,7 @@ class Trace:
         heads += tuple(self.entry(value) for _, value in states)
         inputs = [*self.placeholders, *self.captured]
         if self._key is not None:
-            # How many numbers the graph draws is known only now that it is complete.
+            # Only the complete graph determines how many numbers it draws.
             self._key.attrs = key_variable(self._draws).attrs
             inputs.append(self._key)
         return Graph(heads, tuple(inputs), len(outputs), tuple(i for i, _ in states))

@@ -1,4 +1,4 @@
-"""The readable key of a traced graph, and why the next call needs another graph."""
+"""The readable key of a traced graph, from which it is clear why a call needs another graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TraceKey:
     Args:
         inputs: specs of the arrays among the arguments.
         training: whether operators train.
-        names: of the inputs; numbered if they have none.
+        names: the names of the inputs; they are numbered if they have none.
         arguments: the other arguments, as text.
         parameters: specs of the parameters by name, as far as known.
         structure: hash of the recorded graph, empty if unknown.

@@ -1,7 +1,7 @@
-"""Loops and branches whose bodies draw random numbers on the host: one turn after another.
+"""Loops and branches whose bodies draw random numbers on the host: their iterations run one after another.
 
-How much MXNet's generators draw follows from how many turns a ``_while_loop`` makes, or from the branch that
-a ``_cond`` takes. So their conditions are read, as in MXNet, and each body that runs is a call of its own.
+The numbers that MXNet's generators draw depend on the iterations of a ``_while_loop``, or on the branch of a
+``_cond``. So their conditions are read, as in MXNet, and each body that runs is a call of its own.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from mixnet.runtime.value.turns import turns_of
 from mixnet.runtime.value.value import Spec
 
 MOST_CALLS = 4096
-"""Calls that an operator remembers; then it forgets the older half."""
+"""The most calls that an operator caches; beyond that, the older half is dropped."""
 
 
 class Call:
@@ -53,13 +53,13 @@ class Call:
         self.context = context
         self.outputs = outputs
         self.num_scalars = num_scalars
-        # Which devices it computes with, if not by itself.
+        # The number of devices with which it exchanges data.
         self.parties = op.parties(statics)
         # An operation that runs Python may fail or take long; it must not affect others.
         self.alone = op.calls_python
         self.in_caller = self.alone and op.runs_in_caller
         self.turns = turns_of(op.shared(statics)) if self.alone else ()
-        # Hidden outputs kept for backward.
+        # Hidden outputs that backward reads.
         self.residuals = op.num_residuals(statics)
         self.visible = op.num_visible(statics, len(specs))
 
@@ -108,13 +108,13 @@ def explained(
 ) -> Exception:
     """Rephrase an error of shape evaluation in the caller's terms.
 
-    The error has no traceback yet, so the one shown starts where it is raised: the line inside an operator of
-    mixnet would not help the caller. JAX's error is its ``__context__``, which is shown only for the user's
-    own operators.
+    The error has no traceback yet, so the traceback starts where it is raised: a line inside one of
+    mixnet's operators would not help the caller. JAX's error is its ``__context__``, which is shown only
+    for the user's own operators.
     """
     own = is_own(op)
     if isinstance(error, MXNetError) and not own:
-        error.__notes__ = []  # JAX's note that it has omitted frames
+        error.__notes__ = []  # drop JAX's note that it has omitted frames
         error.args = (as_called(str(error)), *error.args[1:])
         return error.with_traceback(None)
     if isinstance(error, MXNetError):

@@ -1,8 +1,8 @@
 """Atomic changes: several arrays get new contents together, or none does.
 
-This module uses of a handle ``_value``, its content; ``_link.version``, which views compare with the
-version they read; ``_link.base``, the array that a view is a part of; and ``_written_to()``, the base's
-content with the view's part replaced.
+It uses these attributes of a handle: ``_value``, its content; ``_link.version``, which views compare with the
+version that they read; ``_link.base``, the array that a view is part of; and ``_written_to()``, which returns
+the base's content with the view's part replaced.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mixnet.runtime.value.value import Value
 Result = TypeVar("Result")
 
 array_lock = locks.make("array")
-"""Held while contents are compared with what was read, and replaced."""
+"""Held while contents are compared with those that were read, and replaced."""
 
 
 class Change:
@@ -46,7 +46,7 @@ class Change:
 
     def write(self, handle: Handle, value: Value) -> None:
         """Set an array to ``value``, of the same shape, dtype and context; views write to their base."""
-        if handle._is_sparse:  # holds other arrays, which it replaces itself
+        if handle._is_sparse:  # a sparse array holds other arrays, which it replaces itself
             self._sparse.append((handle, value))
             return
         link = handle._link
@@ -62,7 +62,7 @@ class Change:
         self._new[base] = value
 
     def commit(self) -> bool:
-        """Write the new contents; returns False without changes if an array was written in the meantime."""
+        """Write the new contents; returns False, without changes, if an array was written meanwhile."""
         noted = noted_writes()
         pairs: dict[Any, list[tuple[Value, Value]]] = {}
         for handle, value in self._new.items():
@@ -97,7 +97,7 @@ def replace(handle: Handle, value: Value) -> None:
     if link is None:
         handle._value = value
         return
-    # Views check for a new version before they read: a reader between these lines reads again.
+    # Views check the version before they read: a reader between these lines reads again.
     link.version += 1
     handle._value = value
     link.version += 1
@@ -105,7 +105,7 @@ def replace(handle: Handle, value: Value) -> None:
 
 def assign(handle: Handle, value: Value) -> None:
     """Replace the content of an array that is not a view unconditionally."""
-    before = handle._value  # dropped when the lock is free
+    before = handle._value  # dropped after the lock is released
     segment = value.segment
     if segment is not None:
         segment.replaces([(value, before)])

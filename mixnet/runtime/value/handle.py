@@ -1,4 +1,4 @@
-"""What an array is to everything below it: an object that points to a value, which can be replaced."""
+"""The protocol of arrays for lower layers: an object that points to a value, which can be replaced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Handle:
     _is_sparse = False
 
     _value: Value
-    _link: Any  # what few arrays need: the base of a view, the mark of a variable; None for others
+    _link: Any  # the base of a view, or the mark of a variable; None for most arrays
 
     @classmethod
     def _wrap(cls, value: Value) -> Self:
@@ -52,17 +52,17 @@ class Handle:
         raise NotImplementedError
 
     def _check_write(self) -> None:
-        """Raise where writing would change what a tape has recorded."""
+        """Raise an error if writing would change values that a tape has recorded."""
         raise NotImplementedError
 
     def _zeros_like(self) -> Self:
         """Zeros of the same shape, dtype, context and storage."""
         raise NotImplementedError
 
-    # ---- what autograd uses -----------------------------------------------------------------------
+    # ---- for autograd -----------------------------------------------------------------------------
 
     def _head_value(self) -> Value:
-        """The value, as a variable of the tape where the array is one."""
+        """The value; a variable of the tape if the array is one."""
         raise NotImplementedError
 
     def _set_mark(self, mark: Any) -> None:
@@ -70,9 +70,9 @@ class Handle:
         raise NotImplementedError
 
     def _drop_mark(self) -> None:
-        """Make the array no variable any more."""
+        """Make the array an ordinary one again, not a variable."""
         raise NotImplementedError
 
     def _write_rows(self, parts: Any, add: bool) -> None:
-        """Become the sum of pairs of row numbers and rows; with ``add`` on top of what is here."""
+        """Set the array to, or with ``add`` add to it, the sum of pairs of row numbers and rows."""
         raise NotImplementedError

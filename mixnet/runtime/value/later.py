@@ -62,7 +62,7 @@ class Later:
                 if value is not None and before is not None and before.array is not None:
                     value.var, value.array = before.var, before.array
                     value.segment = None
-        # Where there is nothing to go back to, the error is raised again.
+        # Without a previous value, the error is raised again.
         if any(v.segment is self for each in self.references if (v := each()) is not None):
             current.engine.wait_for_var(self.var)
 
@@ -110,8 +110,9 @@ def later(
         resource: the engine's worker, such as ``copy:cpu(0)`` or ``communication``.
         priority: larger runs earlier among what is ready.
         kind: name of the results in the memory profiler.
-        turns: variables that ``work`` writes, so that tasks use them one after another.
-        also: the same, in the order of the calls: the task waits for the ones before it, and for its sources.
+        turns: variables that ``work`` writes, so that such tasks run one after another.
+        also: like ``turns``, but in the order of the calls: the task waits for earlier ones, and for its
+            sources.
     """
     for value in sources:
         check_pending(value)
@@ -151,9 +152,9 @@ def push_in_turn(
     priority: int,
     name: str,
 ) -> None:
-    """Push a task that takes turns, when it can run at once.
+    """Push a task that takes turns as soon as it can run.
 
-    So the task that has the turn never waits for a result of one that is still waiting for the turn.
+    So the task that has the turn never waits for the result of a task that is waiting for the turn.
 
     Args:
         run: the task.
@@ -179,7 +180,7 @@ def push_in_turn(
 
     def on_wait(seconds: float) -> None:
         for turn in turns:
-            engine.settle(turn)  # which runs it here, if no worker does
+            engine.settle(turn)  # runs the task in this thread if no worker does
 
     engine.push_async(start, reads, writes, resource, priority, name, on_wait)
 
@@ -210,6 +211,6 @@ def arrays_of(values: Sequence[Value], name: str) -> list[Any]:
     """
     arrays = [value.array for value in values]
     for value, array in zip(values, arrays, strict=True):
-        if array is None and value.segment is not None:  # it alone of its segment failed
+        if array is None and value.segment is not None:  # only this value of its segment failed
             raise value.segment.var.error or RuntimeError(f"{name}: a source has no content")
     return arrays

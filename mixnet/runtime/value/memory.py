@@ -19,7 +19,7 @@ from mixnet.runtime.value.state import state
 from mixnet.units import size_text, time_text
 
 SHOWN = 8
-"""Arrays that an error or a summary names."""
+"""The most arrays that an error or a summary lists."""
 
 
 def live_bytes(ctx: Context | None = None) -> int:
@@ -62,7 +62,7 @@ def _buffers(device: jax.Device) -> list[tuple[jax.Array, int]]:
 
 
 def _is_new(array: Any, pointers: set[int]) -> bool:
-    """Whether no array before it has the same buffer; its pointer is added."""
+    """Whether no earlier array has the same buffer; adds its pointer."""
     pointer = _pointer(array)
     if pointer is None:
         return True
@@ -73,16 +73,15 @@ def _is_new(array: Any, pointers: set[int]) -> bool:
 
 
 def _pointer(array: Any) -> int | None:
-    """What identifies an array's buffer, which others may share; None where there is no such number.
+    """The address of an array's buffer, which other arrays may share; None if it has no address.
 
-    Only a computed array on one device has one. Empty arrays are all counted, as their pointers mean nothing
-    and their bytes are 0.
+    Only a computed array on one device has one. Empty arrays have none: each is counted, with 0 bytes.
     """
     if not array.is_ready():
         return None
     try:
         pointer: int = array.unsafe_buffer_pointer()
-    except jax.errors.JaxRuntimeError:  # the array has several buffers, though on one device
+    except jax.errors.JaxRuntimeError:  # the array has several buffers on one device
         return None
     return pointer
 
@@ -139,7 +138,9 @@ class MemoryLog:
     def __enter__(self) -> MemoryLog:
         for segment in list(state.segments.values()):
             if not segment.finished:
-                segment.finish("memory log", wait=False)  # what it holds has no lines
+                segment.finish(
+                    "memory log", wait=False
+                )  # values recorded before have no source lines
         self._start = time.perf_counter()
         for array, size in _buffers(None):
             device = next(iter(array.devices()))
@@ -154,7 +155,7 @@ class MemoryLog:
         _last[:] = [self]
         self._lines.__exit__(*error)
 
-    # ---- noting -------------------------------------------------------------------------------
+    # ---- recording ----------------------------------------------------------------------------
 
     def created(self, array: Any, name: str, source: Source | None, context: Context) -> None:
         """Record a new array."""
@@ -189,7 +190,7 @@ class MemoryLog:
         if record is not None:
             record.died = time.perf_counter() - self._start
 
-    # ---- asking -------------------------------------------------------------------------------
+    # ---- reading ------------------------------------------------------------------------------
 
     def alive(self, at: float | None = None, ctx: Context | None = None) -> list[Allocation]:
         """Arrays alive at a time, the largest first.
@@ -331,10 +332,10 @@ def explained_shortage(error: Exception, context: Context, line: str | None) -> 
 
 
 def late_failure(error: Exception, context: Context | None) -> Exception:
-    """What is raised for a program that failed on its device after XLA had returned.
+    """The error for a program that failed on its device after XLA had returned.
 
     Args:
-        error: XLA's.
+        error: XLA's error.
         context: where the program ran; None if that is not known.
     """
     if context is not None:
@@ -357,8 +358,8 @@ def note_results(
     """Add the results of a segment to the logs.
 
     Args:
-        segment: that ran.
-        slots: of its live outputs.
+        segment: the segment that ran.
+        slots: the slots of its live outputs.
         results: their arrays.
         donated: arrays whose buffers were donated to the program.
     """
@@ -369,7 +370,7 @@ def note_results(
             made_by[slot] = (call.op.name, segment.sources.get(number))
             slot += 1
     for log in logs:
-        # First what was donated: a result in a reused buffer must not count twice at the peak.
+        # Donated arrays first: a result in a reused buffer must not count twice at the peak.
         for array in donated:
             log.freed(array)
         for slot, array in zip(slots, results, strict=True):

@@ -34,13 +34,13 @@ class ThreadState(threading.local):
     segments: Segments  # context -> pending segment
     recording: bool = False  # autograd keeps operations
     training: bool = False  # operators behave as in training
-    trace: Any = None  # a graph is being traced, or operations run on the host: where they go
+    trace: Any = None  # the trace or host run that receives operations, if any
     handed_over: defaultdict[
         Any, deque[Any]
     ]  # context -> variables of segments that the engine has
     bulk: Any = 0  # operations a segment may hold, 0: the setting's value; or what tasks have set
-    meetings: list[Any]  # of devices, where some of those that this thread called for are missing
-    isolation: Any = None  # recorded operations and writes are only inspected: see ``isolate``
+    meetings: list[Any]  # open meetings of devices for which this thread has called
+    isolation: Any = None  # set while a recording is only inspected: see ``stages.isolate``
     undo: Any = None  # weak reference to a list of writes that may have to be undone
 
     def __init__(self) -> None:
@@ -54,11 +54,21 @@ state = ThreadState()
 
 
 @contextmanager
+def untraced() -> Iterator[None]:
+    """Scope in which operations are recorded for execution, even within a trace or on the host."""
+    before, state.trace = state.trace, None
+    try:
+        yield
+    finally:
+        state.trace = before
+
+
+@contextmanager
 def separate_recording() -> Iterator[None]:
     """Scope for Python code that a program calls back: its recording is separate from pending operations.
 
-    The thread that waits for a program may be the one that runs it. What that thread had recorded
-    before may read the program's results, so the callback must not wait for it.
+    The thread that waits for a program may be the one that runs it. Operations that this thread recorded
+    earlier may read the program's results, so the callback must not wait for them.
     """
     names = ("segment", "segments", "handed_over", "meetings", "trace", "isolation", "undo", "bulk")
     before = {name: getattr(state, name) for name in names}
@@ -77,7 +87,7 @@ def separate_recording() -> Iterator[None]:
 
 
 def note_writes(writes: Iterable[tuple[Any, str, Any, Any]]) -> None:
-    """Note what is about to be written, where it may have to be undone.
+    """Note writes that are about to happen, if they may have to be undone.
 
     Args:
         writes: object, attribute, content before and after.
@@ -88,7 +98,7 @@ def note_writes(writes: Iterable[tuple[Any, str, Any, Any]]) -> None:
 
 
 def noted_writes() -> list[tuple[Any, str, Any, Any]] | None:
-    """Where this thread notes its writes, as for :func:`note_writes`; None if none will be undone."""
+    """The list in which this thread notes its writes; None if none will be undone."""
     return None if state.undo is None else state.undo()
 
 

@@ -1,7 +1,7 @@
-"""User objects shared by several calls: an engine variable for each, which the calls write.
+"""Turns: an engine variable for each user object that several calls share.
 
-So calls of one Python operator run one after another, in the order in which they were recorded, on any
-threads, and without holding a lock.
+The calls write the variable, so calls of one Python operator run one after another, in the order in which
+they were recorded, on any thread, and without holding a lock.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Undoing: what fails or is interrupted half-way leaves arrays and counts as they were."""
+"""Undoing writes: work that fails or is interrupted leaves arrays and counts as they were."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 
 class Owner(Protocol):
-    """Holds more than arrays that has to be restored."""
+    """An object with other state than arrays that has to be restored."""
 
     def _changing(self) -> Iterable[dict[Any, Any]]:
         """The dicts that a change may write to: attributes, counts."""
@@ -27,12 +27,11 @@ class Writes(list[tuple[Any, str, Any, Any]]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.owners: dict[int, Owner] = {}  # that the scopes which are open will restore
+        self.owners: dict[int, Owner] = {}  # owners that the open scopes will restore
 
     def undo(self, start: int = 0) -> None:
-        """Restore what was there before all writes from ``start`` on, the latest first.
-
-        What another thread has written since stays.
+        """Undo all writes from ``start`` on, the latest first, except those that another thread has
+        overwritten.
         """
         for owner, attribute, before, after in reversed(self[start:]):
             with array_lock:
@@ -46,14 +45,13 @@ class Writes(list[tuple[Any, str, Any, Any]]):
 
 
 def all_or_nothing(work: Callable[[], Result], owners: Sequence[Owner] = ()) -> Result:
-    """Run ``work``; where it fails or is interrupted, its writes are undone.
+    """Run ``work``; if it fails or is interrupted, its writes are undone.
 
-    Replaced contents are held until the end: no program that is handed over before reuses
-    their memory.
+    Replaced contents are held until the end, so that no program that is pushed before reuses their memory.
 
     Args:
         work: records and writes arrays.
-        owners: what it changes besides.
+        owners: other objects that it changes.
     """
     outer = None if state.undo is None else state.undo()
     if outer is not None and outer.owners.keys() >= set(map(id, owners)):
@@ -62,7 +60,7 @@ def all_or_nothing(work: Callable[[], Result], owners: Sequence[Owner] = ()) -> 
     start, owners_before, undo_before = len(writes), writes.owners, state.undo
     distinct = {id(each): each for each in owners}
     copies = [(each, each.copy()) for owner in distinct.values() for each in owner._changing()]
-    # Weak: after an interrupt on the way out, nothing is noted for a scope that has ended.
+    # Weak: if an interrupt prevents the cleanup, nothing is noted for a scope that has ended.
     writes.owners, state.undo = {**owners_before, **distinct}, weakref.ref(writes)
     try:
         return work()

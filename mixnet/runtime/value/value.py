@@ -22,7 +22,7 @@ class Spec:
     """Shape, dtype and context of a value. Interned: equal specs are the same object."""
 
     __slots__ = ("__weakref__", "context", "dtype", "nbytes", "shape", "struct")
-    # Weak: a program may create specs without end.
+    # Weak, because a program may create any number of specs.
     _interned: ClassVar[weakref.WeakValueDictionary[tuple[Any, ...], Spec]] = (
         weakref.WeakValueDictionary()
     )
@@ -36,7 +36,7 @@ class Spec:
 
     @classmethod
     def of(cls, shape: tuple[int, ...], dtype: np.dtype, context: Context) -> Spec:
-        """The unique spec with these."""
+        """The unique spec with this shape, dtype and context."""
         key = (shape, dtype, context)
         known = cls._interned.get(key)
         if known is not None:
@@ -45,7 +45,7 @@ class Spec:
         spec.shape, spec.dtype, spec.context = shape, dtype, context
         spec.struct = jax.ShapeDtypeStruct(shape, dtype)
         spec.nbytes = math.prod(shape) * dtype.itemsize
-        with cls._making:  # another thread may be making the same
+        with cls._making:  # another thread may be creating the same one
             return cls._interned.setdefault(key, spec)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -90,7 +90,7 @@ class Value:
         self.shared = False
 
     def is_computed(self) -> bool:
-        """Whether its content is known, wherever that is."""
+        """Whether it is computed, on the host or on a device."""
         return self.array is not None
 
     def alias(self) -> Value:
@@ -108,8 +108,8 @@ class Value:
 def handed_over(data: np.ndarray, spec: Spec) -> Any:
     """A JAX array that takes ownership of memory; a host device uses it without a copy if it is aligned.
 
-    ``jax.device_put`` searches trees for arrays first, which takes ten times as long as a small transfer. The
-    function that it finally calls is private JAX. 64 bits need a scope in which JAX knows them.
+    ``jax.device_put`` searches trees for arrays first, which takes ten times as long as a small transfer,
+    so this calls the private function behind it. 64-bit dtypes need a scope in which JAX enables them.
 
     Args:
         data: contiguous, of the shape and dtype of the spec.
@@ -129,7 +129,7 @@ def handed_over(data: np.ndarray, spec: Spec) -> Any:
 _layouts: weakref.WeakKeyDictionary[Spec, tuple[Any, Any, list[Any]]] = weakref.WeakKeyDictionary()
 _device_put = batched_put()
 
-# Other things in a process that is forked, see ``forked``.
+# Replaced in a forked process, see ``forked``.
 put: Any = jax.device_put
 placed: Any = handed_over
 
@@ -150,12 +150,12 @@ def from_host(data: np.ndarray, context: Context) -> Value:
 
 def _on_host(spec: Spec, data: np.ndarray) -> Value:
     value = Value(spec, data)
-    value.shared = True  # operations on the host may hand out parts of the same memory
+    value.shared = True  # operations on the host may return views of the same memory
     return value
 
 
 ALIGNMENT = 64
-"""Bytes; XLA uses memory that begins at a multiple of it without a copy."""
+"""Bytes: XLA uses memory that starts at a multiple of this without a copy."""
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -241,9 +241,9 @@ def array_of(value: Value, reason: str = "value read") -> jax.Array:
                 "The value of this array was lost: its computation has ended without a result. Compute the "
                 "array again."
             )
-        # If it failed because of one of its inputs, ``value.segment`` is now an object that raises the
-        # input's error, since the segment itself has ended without one.
-        if segment is not None:  # else: another thread computed it between the two questions
+        # If one of its inputs failed, ``value.segment`` is now an object that raises the input's error,
+        # since the segment itself has ended without an error.
+        if segment is not None:  # otherwise another thread has just computed it
             segment.finish(reason)
         tried = segment
     array: jax.Array = value.array

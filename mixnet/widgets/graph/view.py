@@ -97,7 +97,8 @@ class GraphView(View):
             AttributeTypeError: one of them is not a graph.
         """
         parts = [
-            getattr(each, "_pictured", None) or pictured(each, (), False, None, {}, sys._getframe())
+            (isinstance(each, GraphView) and each._pictured)
+            or pictured(each, (), False, None, {}, sys._getframe())
             for each in (before, after)
         ]
         picture, facts = difference(*parts)

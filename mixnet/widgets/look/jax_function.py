@@ -20,7 +20,7 @@ from mixnet.private_jax.calls import called
 from mixnet.private_jax.equation import Equation
 from mixnet.private_jax.equations import line_of
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Jaxpr, Literal
-from mixnet.process.source import Source, is_users
+from mixnet.process.source import Source, function_name, is_users
 from mixnet.stages.graph_data import specs_of
 from mixnet.widgets.graph.rows import Pictured, rows_of
 
@@ -107,7 +107,7 @@ def pictured(
     Raises:
         AttributeTypeError: JAX cannot trace it with these arguments.
     """
-    title = str(getattr(function, "__name__", type(function).__name__))
+    title = function_name(function)
     try:
         closed = jax.make_jaxpr(function)(*inputs, **named)
     except TypeError as error:

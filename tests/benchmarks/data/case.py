@@ -1,4 +1,4 @@
-"""What is read: arrays in memory, and record files of JPEG images, the same for all."""
+"""The data that is read: arrays in memory, and record files of JPEG images, the same for all libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that reads data with one library, and does what it is told, line by line.
+"""A process that reads data with one library and executes commands, one per line.
 
 ``python -m tests.benchmarks.data.worker LIBRARY THREADS``. It runs under Python 3.10 as well.
 """

@@ -1,4 +1,4 @@
-"""The cases: which network, on data of which shapes, what is counted.
+"""The cases: a network, the shapes of its data, and the unit that is counted.
 
 Workers import this too, and one of them runs under Python 3.10: nothing but NumPy here.
 """

@@ -1,4 +1,4 @@
-"""The benchmark's networks compute what they say, narrow and on small data."""
+"""The benchmark's networks compute the right results, in narrow versions on small data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that holds one framework's contenders and does what it is told, line by line.
+"""A process that runs one framework's networks and executes commands, one per line.
 
 ``python -m tests.benchmarks.networks.worker FRAMEWORK THREADS``: requests come on standard input
 and answers go to standard output, one JSON object a line. It runs under Python 3.10 as well.

@@ -1,1 +1,1 @@
-"""What small common calls cost, beside the real MXNet."""
+"""The time of small common calls, compared with the real MXNet."""

@@ -1,4 +1,4 @@
-"""Weights in 8 and 4 bits: a trained encoder stays as right, its files are a quarter and an eighth."""
+"""Weights in 8 and 4 bits: a trained encoder stays accurate, and its files are a quarter and an eighth."""
 
 from __future__ import annotations
 

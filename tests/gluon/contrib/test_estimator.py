@@ -1,4 +1,4 @@
-"""The estimator: its log lines and numbers are MXNet's, its files go on where they ended."""
+"""The estimator: its log lines and numbers are MXNet's, and its files resume where they ended."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def test_prediction_is_by_itself(layer: gluon.Block) -> None:
 @pytest.fixture
 def nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that another test left running would be waited for, as it may call for the other device."""
-    monkeypatch.setattr(meeting, "_PATIENCE", 0)
+    monkeypatch.setattr(meeting, "_MOST_SECONDS", 0)
 
 
 @pytest.mark.usefixtures("nobody_else")

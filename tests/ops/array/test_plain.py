@@ -1,4 +1,4 @@
-"""The quick spellings give what jax.numpy gives."""
+"""The fast variants have the results of jax.numpy."""
 
 import jax
 import jax.numpy as jnp

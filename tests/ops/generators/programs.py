@@ -1,4 +1,4 @@
-"""Programs that draw random numbers, and what they draw.
+"""Programs that draw random numbers, with their results.
 
 Under MXNet 1.9.1, ``python programs.py > mxnet_numbers.json`` records what it draws.
 """

@@ -1,4 +1,4 @@
-"""What linear algebra, attention, CTC and quantization do beside what MXNet shows; their errors."""
+"""Linear algebra, attention, CTC and quantization beyond MXNet's results, and their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of densities; random operators have tests of their own in test_sample.py."""
+"""Records of densities; random operators are tested in test_sample.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of what is computed on the stored values of sparse arrays."""
+"""Records of operators on the stored values of sparse arrays."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Docstrings of operators and of the functions made of them say what every argument is."""
+"""Docstrings of operators, and of the functions made from them, describe every argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Floats that become integers wrap as in MXNet 1.9.1, wherever that happens.
+"""Floats wrap as in MXNet 1.9.1 wherever they become integers.
 
 The numbers are those of MXNet 1.9.1 on x86.
 """

@@ -1,4 +1,4 @@
-"""What the tests of tracing share."""
+"""Fixtures shared by the tests of tracing."""
 
 from __future__ import annotations
 

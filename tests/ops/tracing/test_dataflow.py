@@ -1,4 +1,4 @@
-"""What the programs of operators say of them holds of their results."""
+"""Facts derived from the programs of operators hold for their results."""
 
 from __future__ import annotations
 

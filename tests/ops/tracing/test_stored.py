@@ -1,4 +1,4 @@
-"""Stored traces: they are what tracing gives, and nobody takes those of other sources or settings."""
+"""Stored traces: they equal new traces, and those of other sources or settings are not used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs with open extents say what a trace for those extents says."""
+"""Programs with open extents equal the traces for these extents."""
 
 from __future__ import annotations
 

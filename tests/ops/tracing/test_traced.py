@@ -1,4 +1,4 @@
-"""Tracing operators, and what of it holds for every extent."""
+"""Tracing operators, and the parts of traces that hold for every extent."""
 
 from __future__ import annotations
 

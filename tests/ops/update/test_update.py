@@ -1,4 +1,4 @@
-"""Update rules: errors, what is written, and that a schedule compiles nothing."""
+"""Update rules: errors, written arrays, and schedules that do not recompile."""
 
 from __future__ import annotations
 

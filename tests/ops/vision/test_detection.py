@@ -1,4 +1,4 @@
-"""Detection: what the stored results cannot say: errors, inputs MXNet fails on, many boxes."""
+"""Detection beyond the stored results: errors, inputs on which MXNet fails, and many boxes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Image operators: what is random about them, and their errors."""
+"""Image operators: their randomness and their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recurrent networks and the model zoo: what is asked of MXNet and of mixnet, in the same words.
+"""Recurrent networks and the model zoo: cases that run in MXNet and in mixnet.
 
 Everything here takes the library as ``mx`` and gives plain data, so that it runs under both.
 """

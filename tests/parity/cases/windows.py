@@ -1,4 +1,4 @@
-"""Cases of what reads an array by windows or at places: convolution, pooling, resizing, sampling.
+"""Cases of operators that read windows or positions: convolution, pooling, resizing, sampling.
 
 Left out: layouts with channels last in convolutions, which MXNet has no code for on a CPU; a mean
 over windows of nothing but padding, which is NaN there;

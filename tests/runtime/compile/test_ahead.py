@@ -1,4 +1,4 @@
-"""Programs are compiled ahead of their first call, so once: XLA's own count says so."""
+"""Programs are compiled ahead of their first call, only once, by XLA's own count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The number of threads of BLAS is what it was, whatever ends a scope."""
+"""The number of BLAS threads is restored, however a scope ends."""
 
 from __future__ import annotations
 

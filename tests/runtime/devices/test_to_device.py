@@ -1,4 +1,4 @@
-"""Memory that only a result uses becomes its array's; memory that others use is copied."""
+"""Memory that only a result uses becomes its array's; shared memory is copied."""
 
 from __future__ import annotations
 

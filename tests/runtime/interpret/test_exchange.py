@@ -1,4 +1,4 @@
-"""Exchanges between CPU devices on the host give what XLA's collectives give."""
+"""Exchanges between CPU devices on the host have the results of XLA's collectives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads and writes of one file take turns, and what fails is told once."""
+"""Reads and writes of one file are ordered, and errors are reported once."""
 
 from __future__ import annotations
 

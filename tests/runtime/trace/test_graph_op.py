@@ -1,4 +1,4 @@
-"""Graphs that say the same are one operator, and so one program."""
+"""Equivalent graphs are one operator, and so one program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fails half-way is undone."""
+"""Work that fails half-way is undone."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class _Deformable(HybridBlock):
     """The base of both: the two convolutions' parameters and attributes."""
 
-    _per_element: int  # numbers that the first convolution gives for an element of the kernel
+    _per_element: int  # outputs of the first convolution for each kernel element
     _offset_first = True
     _operator = "DeformableConvolution"
 

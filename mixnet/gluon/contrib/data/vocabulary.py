@@ -78,7 +78,7 @@ class Vocabulary:
             )
         special = set(self._idx_to_token)
         by_frequency = sorted(sorted(counter.items()), key=lambda each: each[1], reverse=True)
-        # How many are wanted counts the special ones that occur in the text too.
+        # The requested number includes special tokens that occur in the text.
         left = len(counter) if most is None or most < 0 else most
         for token, frequency in by_frequency:
             if frequency < least or not left:

@@ -1,4 +1,4 @@
-"""BatchProcessor: what is done with one batch; derive from it to change that."""
+"""BatchProcessor: training and evaluation of one batch; override its methods to change them."""
 
 from __future__ import annotations
 

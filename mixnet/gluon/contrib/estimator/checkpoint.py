@@ -186,7 +186,13 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 if name in (f"{old}.params", f"{old}.states"):
                     os.remove(os.path.join(self.model_dir, name))
 
-    # ---- going on -----------------------------------------------------------------------------
+    # ---- resuming -----------------------------------------------------------------------------
+
+    def _checkpoints(self) -> list[tuple[int, int, str]]:
+        """Epoch, batch and name of the checkpoints in the folder, in the order of training."""
+        pattern = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params")
+        matches = filter(None, map(pattern.fullmatch, os.listdir(self.model_dir)))
+        return sorted((int(m[1]), int(m[2]), m[0].removesuffix(".params")) for m in matches)
 
     def _resume(self, estimator: Any) -> None:
         by_epoch = estimator.max_epoch is not None
@@ -196,20 +202,14 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 "use the same unit. Give only epoch_period for fit(epochs=...), only "
                 "batch_period (with epoch_period=None) for fit(batches=...)."
             )
-        checkpoints = []
-        pattern = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params")
-        for name in os.listdir(self.model_dir):
-            match = pattern.fullmatch(name)
-            if match:
-                checkpoints.append((int(match[1]), int(match[2]), name.removesuffix(".params")))
+        checkpoints = self._checkpoints()
         extent = f"{estimator.max_epoch} epochs" if by_epoch else f"{estimator.max_batch} batches"
         if not checkpoints:
-            self.trained_batch = -1  # MXNet names the files of such a run by whole batches before
+            self.trained_batch = -1  # as in MXNet, which then names files after completed batches
             estimator.logger.info(
                 "CheckpointHandler: No checkpoint found, training from scratch for %s", extent
             )
             return
-        checkpoints.sort()
         self.saved_checkpoints = [prefix for _, _, prefix in checkpoints]
         self.trained_epoch, self.trained_batch, last = checkpoints[-1]
         if by_epoch:

@@ -96,7 +96,7 @@ class Estimator:
         self.trainer = self._check_trainer(trainer)
         self.batch_processor = self._check_batch_processor(batch_processor)
 
-    # ---- checking what was given --------------------------------------------------------------
+    # ---- checking arguments -------------------------------------------------------------------
 
     @staticmethod
     def _check_loss(loss: object) -> GluonLoss:
@@ -328,7 +328,7 @@ class _HandlersByKind:
             each.batch_begin(self._estimator, **facts)
 
     def batch_end(self, **facts: object) -> bool:
-        # All are called, also after one that wants to stop.
+        # All are called, even after one that requests a stop.
         answers = [each.batch_end(self._estimator, **facts) for each in self.of_kinds[BatchEnd]]
         return any(answers)
 

@@ -13,6 +13,7 @@ import numpy as np
 from mixnet.base import AttributeValueError
 from mixnet.gluon.contrib.estimator.utils import _check_metrics
 from mixnet.metric import CompositeEvalMetric, EvalMetric, Loss
+from mixnet.process.docstrings import inherit_arguments
 
 if TYPE_CHECKING:
     from mixnet.gluon.contrib.estimator.estimator import Estimator
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 class EventHandler:
     """Base of handlers. Those with a lower ``priority`` (default 0) are called first."""
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        inherit_arguments(cls)
 
 
 class TrainBegin(EventHandler):

@@ -1,4 +1,4 @@
-"""SparseEmbedding: an embedding table of which each batch pulls only the rows it reads."""
+"""SparseEmbedding: an embedding table of which each batch pulls only the rows that it reads."""
 
 from __future__ import annotations
 

@@ -308,7 +308,7 @@ class ImageListDataset(dataset.Dataset):
             )
 
     def _add(self, path: str, label: np.ndarray) -> None:
-        # One number is a number, as a label of a folder is.
+        # A single number is a scalar label, as for ImageFolderDataset.
         self.items.append((os.path.join(self._root, path), label if label.size > 1 else label[0]))
 
     def __getitem__(self, idx: int) -> Any:

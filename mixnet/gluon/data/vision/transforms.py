@@ -46,7 +46,7 @@ class _OnHost:
 
     def __call__(self, x: Tensor, *args: Any) -> Any:
         call = super().__call__  # type: ignore[misc]
-        elsewhere = is_on_host() or state.recording  # a gradient may be wanted
+        elsewhere = is_on_host() or state.recording  # a gradient may be requested
         if not isinstance(x, NDArray) or x.context.device_type == "gpu" or elsewhere:
             return call(x, *args)
         with on_host():
@@ -276,7 +276,7 @@ class RandomRotation(_OnHost, Block):
 
 
 def _check_float32(images: Any) -> None:
-    """Before anything is drawn: the generator then stands where MXNet's stands."""
+    """Check the dtype before anything is drawn, so that an error leaves the generator as in MXNet."""
     if images.dtype != np.float32:
         raise AttributeTypeError(
             f"Rotations take images of float32, not {images.dtype}. Put ToTensor() before."

@@ -62,7 +62,7 @@ class _BlockV1(HybridBlock):
 
     body: Any
     downsample: Any
-    _body_first = False  # the order of a symbol's nodes, and so of its arguments, follows the sum
+    _body_first = False  # the order of the operands of the sum, and so of the symbol's arguments
 
     def _finish(self, channels: int, stride: int, downsample: bool, in_channels: int) -> None:
         self.downsample = None

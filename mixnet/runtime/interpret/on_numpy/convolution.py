@@ -1,12 +1,11 @@
 """Convolutions: data windows as matrix rows, and a BLAS matrix product.
 
-Inside, data has the axes ``(groups, batch, features, *places)`` and a kernel ``(groups, filters,
-features, *taps)``, whatever their order in memory, which decides how windows are copied: along
-what lies side by side. A gradient of the kernel is such a convolution with many taps and few places
-of the result; one of the data has its elements set apart by ``lhs_dilation``, which ``_spread``
-computes from the data side, without the zeros between. The gradient of the kernel of a
-transposed convolution has both: there data and kernel change roles, so that the zeros become
-steps.
+Here data has the axes ``(groups, batch, features, *places)`` and a kernel ``(groups, filters,
+features, *taps)``. Their order in memory may differ; windows are copied along the axes that are
+contiguous. The gradient of the kernel is such a convolution with many taps and a small result. The
+gradient of the data has gaps between its elements (``lhs_dilation``); ``_spread`` computes it by
+adding what each element contributes, without the zeros in the gaps. The gradient of the kernel of a
+transposed convolution has both: there data and kernel change roles, so that the gaps become strides.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from mixnet.runtime.interpret.on_numpy.table import Run, rule, wide
 from mixnet.runtime.interpret.on_numpy.tiles import Tiles, products_saved
 
 _CHUNK = 1 << 21
-"""Elements of a matrix of windows: larger ones are made in parts."""
+"""The most elements of a matrix of windows; a larger one is created in parts."""
 _FAR = 8
-"""The stride from which NumPy adds whole runs of taps faster than single taps."""
+"""The stride from which adding whole runs of taps is faster in NumPy than adding single taps."""
 
 
 @rule("conv_general_dilated")
@@ -71,10 +70,10 @@ def _convolution(
 
 
 def skips_zeros(spread: Sequence[int], extents: Sequence[int], places: Sequence[int]) -> bool:
-    """Whether data whose elements are set apart is better spread than filled with zeros.
+    """Whether to spread data with gaps between its elements, instead of filling the gaps with zeros.
 
-    Spreading multiplies every tap with every element, windows every tap at every place of the
-    result: of which there are few in the gradient of a kernel.
+    Spreading multiplies every tap with every element; windows multiply every tap at every place of the
+    result, which has few places in the gradient of a kernel.
     """
     return any(d > 1 for d in spread) and math.prod(extents) <= math.prod(places)
 
@@ -98,7 +97,7 @@ class _Convolution:
             return self._exchanged(x, w)
         if self._takes_tiles(x, w):
             result = Tiles(self.pads, self.dilation, w.shape[3:], self.places)(x, w)
-            # An infinite element would spoil its neighbours' sums, which do not meet it.
+            # An infinite element would spoil the sums of its neighbours, to which it does not contribute.
             if np.isfinite(result.max()) and np.isfinite(result.min()):
                 return result
         spreads = all(s == 1 for s in self.strides) and (
@@ -114,12 +113,12 @@ class _Convolution:
         return self._correlate(x, w)
 
     def _spreads_less(self, x: np.ndarray, w: np.ndarray) -> bool:
-        """Whether fewer elements are copied from the data's side; kernels may need a copy too."""
+        """Whether spreading copies fewer elements than windows do; kernels may need a copy, too."""
         filters: int
         batch, filters, features = x.shape[1], w.shape[1], w.shape[2]
         if math.prod(w.shape[3:]) == 1 or any(d > 1 for d in self.spread):
             return False
-        # Every element meets every tap, those outside of the result too: many where it has few places.
+        # Every element is multiplied by every tap, outside the result too: wasteful if the result is small.
         if math.prod(x.shape[3:]) > 2 * math.prod(self.places):
             return False
         windows: int = batch * features * math.prod(self.places)
@@ -128,14 +127,16 @@ class _Convolution:
         return spread < windows + turned
 
     def _takes_tiles(self, x: np.ndarray, w: np.ndarray) -> bool:
-        """Whether fewer products are worth the sums; features side by side would have to be moved."""
+        """Whether tiles save more products than their sums cost; features must not be the innermost axis in
+        memory.
+        """
         plain = x.dtype.kind == "f" and all(s == 1 for s in (*self.strides, *self.spread))
         if not plain or (x.strides[2] <= min(x.strides[3:]) and x.shape[2] > 1):
             return False
         batch, features = x.shape[1:3]
         return products_saved(features, w.shape[1], w.shape[3:], batch, self.places) > 0
 
-    # ---- with roles changed ---------------------------------------------------------------------
+    # ---- data and kernel exchanged --------------------------------------------------------------
 
     def _changes_roles(self, x: np.ndarray, w: np.ndarray) -> bool:
         """Whether to swap data and kernel, for data with gaps between its elements."""
@@ -168,7 +169,7 @@ class _Convolution:
         groups, batch, features = x.shape[:3]
         filters, taps = w.shape[1], w.shape[3:]
         if groups > 1 and filters == 1:
-            # The gradient of a kernel has few places, and of a single image no features either.
+            # The gradient of a kernel has few places, and that of a single image no features either.
             if batch == 1 and (features > 1 or math.prod(self.places) < math.prod(taps)):
                 return self._by_places(x, w)
             if features == 1:
@@ -210,7 +211,7 @@ class _Convolution:
         return result
 
     def _by_places(self, x: Any, w: np.ndarray) -> Any:
-        """The gradient of such a kernel: for each place a sum over all that it met."""
+        """The gradient of such a kernel: for each place a sum over the data that it was multiplied with."""
         groups = x.shape[0]
         result = np.empty((*self.places, groups), x.dtype)
         axes = list(range(x.ndim - 1))
@@ -224,19 +225,19 @@ class _Convolution:
         return np.moveaxis(result, -1, 0).reshape(groups, 1, 1, *self.places)
 
     def _met(self, tap: Sequence[int]) -> tuple[slice, ...]:
-        """The data that a tap meets."""
+        """The data that a tap is multiplied with."""
         return tuple(
             slice(t * d, t * d + (p - 1) * s + 1, s)
             for t, d, p, s in zip(tap, self.dilation, self.places, self.strides, strict=True)
         )
 
-    # ---- from the data's side -------------------------------------------------------------------
+    # ---- by spreading the data ------------------------------------------------------------------
 
     def _spread(self, x: Any, w: Any) -> Any:
         """The contributions of each data element to the positions around it, added up. No strides.
 
         Element ``i`` and tap ``t``, counted from the last, reach place ``apart i + dilation t`` of a
-        result that is cut afterwards. Where elements lie far apart, as many taps are added at once.
+        result that is cropped afterwards. With large gaps, several taps are added at once.
         """
         groups, batch = x.shape[:2]
         filters, taps, extents = w.shape[1], w.shape[3:], x.shape[3:]
@@ -252,7 +253,7 @@ class _Convolution:
                 taps, together, self.dilation, extents, self.spread, strict=True
             )
         ]
-        if last:  # features side by side, and so they will be in the result
+        if last:  # features are contiguous in memory, and will be in the result
             spread_out = np.moveaxis(np.zeros((groups, batch, *reached, filters), x.dtype), -1, 2)
         else:
             spread_out = np.zeros((groups, batch, filters, *reached), x.dtype)
@@ -293,7 +294,7 @@ class _Convolution:
         """The data times each tap, counted from the last: (groups, batch, filters, *taps, *extents)."""
         groups, batch, features, *extents = x.shape
         filters, taps = w.shape[1], w.shape[3:]
-        # A gradient's kernel is turned around; the one it comes from lies in memory as BLAS reads it.
+        # The kernel of a gradient is reversed; the original has the memory layout that BLAS reads.
         turned = all(step < 0 for step in w.strides[3:])
         if turned:
             w = np.flip(w, list(range(3, w.ndim)))
@@ -363,7 +364,7 @@ def _windows(
 def _product(windows: Any, w: np.ndarray, strides: Sequence[int]) -> Any:
     """The sum over features and taps of windows times kernels: (groups, batch, filters, *places).
 
-    Windows are copied to a matrix whose innermost axes are those that lie side by side.
+    Windows are copied to a matrix whose innermost axes are those that are contiguous in memory.
     """
     groups, batch, features = windows.shape[:3]
     spatial = (windows.ndim - 3) // 2
@@ -387,7 +388,7 @@ def _product(windows: Any, w: np.ndarray, strides: Sequence[int]) -> Any:
         product = matmul(matrix, kernel.swapaxes(1, 2))
         return np.moveaxis(product.reshape(groups, batch, *places, filters), -1, 2)
     if size == 1 or places[-1] >= taps[-1]:
-        if size == 1 and batch > 1:  # nothing is copied where data has no gaps
+        if size == 1 and batch > 1:  # nothing is copied if the data is contiguous
             matrix = windows.reshape(groups, batch, features, count)
             product = matmul(w.reshape(groups, 1, filters, features), matrix)
             return product.reshape(groups, batch, filters, *places)

@@ -17,7 +17,7 @@ def _logical_shift(x: np.ndarray, y: np.ndarray) -> Any:
 
 
 def _arithmetic_shift(x: np.ndarray, y: np.ndarray) -> Any:
-    """The uppermost bit is repeated, for unsigned numbers too."""
+    """Shift right and repeat the uppermost bit, for unsigned numbers too."""
     if x.dtype.kind == "i":
         return np.right_shift(x, y)
     signed = np.dtype(f"i{x.dtype.itemsize}")
@@ -25,7 +25,7 @@ def _arithmetic_shift(x: np.ndarray, y: np.ndarray) -> Any:
 
 
 def _less_in_order(x: np.ndarray, y: np.ndarray) -> Any:
-    """The sort order: NaN after all numbers."""
+    """Compare in the sort order, in which NaN follows all numbers."""
     return (x < y) | (np.isnan(y) & ~np.isnan(x))
 
 
@@ -100,12 +100,12 @@ def _div(equation: Equation, **_: object) -> Run:
 
 
 def _divide_unsigned(x: np.ndarray, y: np.ndarray) -> Any:
-    """Whole quotients; by 0 all bits are set, as XLA has it."""
+    """Integer quotients; division by 0 sets all bits, as in XLA."""
     return _unless_zero(y, np.floor_divide(x, y), np.array(-1).astype(y.dtype))
 
 
 def _divide_signed(x: np.ndarray, y: np.ndarray) -> Any:
-    """Whole quotients towards 0; by 0 it is -1, as XLA has it."""
+    """Integer quotients, rounded towards 0; division by 0 gives -1, as in XLA."""
     return _unless_zero(y, np.floor_divide(x - np.fmod(x, y), y), y.dtype.type(-1))
 
 
@@ -133,7 +133,7 @@ def _pow(equation: Equation, **_: object) -> Run:
 
 
 def _whole_power(x: np.ndarray, y: np.ndarray) -> Any:
-    # NumPy refuses negative exponents of whole numbers; XLA squares and multiplies by the bits.
+    # NumPy refuses negative exponents of integers; XLA squares and multiplies by the exponent's bits.
     x, y = np.broadcast_arrays(x, y)
     result = np.ones(x.shape, x.dtype)
     factor, left = x, y.astype(f"u{y.dtype.itemsize}")
@@ -212,7 +212,7 @@ def _reduce_precision(
 
     def run(x: Any) -> Any:
         result = x.astype(kind).astype(dtype)
-        # What has no full mantissa any more is 0.
+        # Numbers that would be subnormal are 0.
         return np.where(np.abs(result) < least, np.copysign(dtype.type(0), result), result)
 
     return run
@@ -254,23 +254,23 @@ def _select(equation: Equation, **_: object) -> Run:
 
 
 def _choose(which: Any, no: Any, yes: Any) -> Any:
-    # A single condition is usual, to do something to an image or not: nothing is copied then.
+    # Often there is a single condition, such as whether to flip an image: nothing is copied then.
     if which.size == 1 or (which.size and not any(which.strides)):
         chosen = yes if which.flat[0] else no
-        # A form for every shape has numbers where a jaxpr repeats them.
+        # A form for all shapes has scalars where a jaxpr broadcasts them.
         return np.full(which.shape, chosen) if which.ndim and not np.ndim(chosen) else chosen
     return choose(which, no, yes)
 
 
-# np.where branches at each element. A processor predicts branches badly where the condition is random, as
-# the signs of activations are: a million elements take 4.5 ms, and 0.4 to 1.2 ms by arithmetic on their bits.
-_BRANCHES_UP_TO = 4096  # elements: np.where is as fast for them
+# np.where branches at each element. Processors predict branches badly if the condition is random, like the
+# signs of activations: a million elements take 4.5 ms, but 0.4 to 1.2 ms with arithmetic on their bits.
+_BRANCHES_UP_TO = 4096  # elements, for which np.where is as fast
 _MASKS: dict[int, Any] = {
     1: np.int8,
     2: np.int16,
     4: np.int32,
     8: np.int64,
-}  # by the size of an element
+}  # itemsize -> dtypes of the masks
 
 
 def choose(condition: np.ndarray, no: Any, yes: Any) -> Any:
@@ -301,5 +301,5 @@ def choose(condition: np.ndarray, no: Any, yes: Any) -> Any:
 
 
 def _is_zero(bits: np.ndarray) -> bool:
-    """Whether all elements are one zero: its bits, so -0.0 is not."""
+    """Whether all bits are 0: not for -0.0."""
     return not any(bits.strides) and bits.size > 0 and not bits.flat[0]

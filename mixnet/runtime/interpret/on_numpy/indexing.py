@@ -14,7 +14,7 @@ from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule, shap
 
 
 def _along(axis: int, shape: Sequence[int]) -> np.ndarray:
-    """Numbers from 0 that grow along one axis of a shape, and broadcast along the others."""
+    """The index along one axis of a shape, which broadcasts along the others."""
     return np.arange(shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(shape))])
 
 
@@ -61,7 +61,7 @@ def _gather(
             x = _with_windows(x, [sizes[a] for a in wide], wide)
         if len(heads) == 1 and not batched and heads[0].dtype.kind == "i":
             moved = x.transpose(_first(front, x.ndim)) if indexed[0] else x
-            # For one index, take is quicker than indexing, and moves what is outside inside as XLA does.
+            # For one index, take is faster than indexing, and clips indices out of range as XLA does.
             if heads[0].ndim == 0 and 0 <= heads[0] <= limits[0]:
                 result = moved[int(heads[0])]
             else:
@@ -111,19 +111,20 @@ def _fill(dtype: np.dtype, value: np.ndarray) -> Any:
 
 
 def _order(numbers: Any, rest: Sequence[int], windows: Sequence[int], rank: int) -> list[int]:
-    """Which axis that was read is which axis of the result; axes of length 1 may differ in number.
+    """The permutation from the axes that were read to those of the result.
 
     Args:
+        numbers: JAX's dimension numbers of the gather.
         rest: axes of the operand that follow those of the batch.
-        windows: and after these.
-        rank: of the result.
+        windows: axes that follow these.
+        rank: number of axes of the result.
     """
     dropped = {*map(int, numbers.collapsed_slice_dims), *map(int, numbers.operand_batching_dims)}
     offset = [int(axis) for axis in numbers.offset_dims]
     remaining = [
         axis for axis in sorted([*rest, *map(int, numbers.start_index_map)]) if axis not in dropped
     ]
-    offset += range(rank - (len(remaining) - len(offset)), rank)  # the words of keys
+    offset += range(rank - (len(remaining) - len(offset)), rank)  # the words of random keys
     batch = [axis for axis in range(rank) if axis not in offset]
     there = {axis: len(batch) + i for i, axis in enumerate([*rest, *windows])}
     source = {target: there.get(axis) for target, axis in zip(offset, remaining, strict=True)}
@@ -174,9 +175,9 @@ def _check_replaces(jaxpr: Any) -> None:
 
 
 class _Places:
-    """Where the updates of a scatter go: numbers of rows of the operand as a matrix.
+    """The rows to which a scatter writes its updates, with the operand seen as a matrix.
 
-    The matrix has a row for each place of those axes that have an index or are part of the batch.
+    The matrix has a row for each position along the axes that have an index or belong to the batch.
     """
 
     def __init__(
@@ -197,7 +198,7 @@ class _Places:
         size = dict.fromkeys(range(len(shape)), 1)
         size.update({a: updates.shape[w] for a, w in zip(remaining, windows, strict=True)})
         rest = [a for a in range(len(shape)) if a not in (*self.indexed, *self.batched)]
-        # Axes that are written in part are rows too, at places from 0.
+        # Axes that are only partly written belong to the rows too, from position 0.
         whole = [axis for axis in rest if size[axis] == shape[axis]]
         self.parts = [a for a in range(len(shape)) if a not in whole and a in remaining]
         self.rowed = [axis for axis in range(len(shape)) if axis not in whole]
@@ -214,7 +215,7 @@ class _Places:
         self.clips, self.checks = "CLIP" in str(mode), "PROMISE" not in str(mode)
 
     def of(self, indices: np.ndarray, updates: np.ndarray) -> tuple[Any, Any, Any]:
-        """Numbers of rows, the updates as rows, and which of them are inside; None: all are."""
+        """Row numbers, updates as rows, and a mask of those in range; None if all are."""
         at: np.ndarray = np.zeros((), np.int64)
         inside: np.ndarray = np.ones((), bool)
         for i, axis in enumerate(self.indexed):
@@ -237,7 +238,7 @@ class _Places:
 
 
 def _write(flat: Any, at: Any, rows: Any, combine: Any) -> None:
-    """Combine rows with the rows of a matrix at some places, which may repeat."""
+    """Combine rows with rows of a matrix; their numbers may repeat."""
     if combine is None:
         flat[at] = rows
     elif at.size == 1:
@@ -245,14 +246,14 @@ def _write(flat: Any, at: Any, rows: Any, combine: Any) -> None:
     elif flat.shape[1] == 1:
         combine.at(flat[:, 0], at, rows[:, 0])
     else:
-        # ufunc.at adds row by row; in order of places, all rows of a place are one reduction.
+        # ufunc.at adds row by row; after sorting by row number, equal numbers are one reduction.
         order = np.argsort(at, kind="stable")
         sorted_at = at[order]
         first = np.flatnonzero(np.concatenate([[True], sorted_at[1:] != sorted_at[:-1]]))
-        if first.size == at.size:  # each place once
+        if first.size == at.size:  # no number repeats
             flat[at] = combine(flat[at], rows)
         else:
-            # What is to be subtracted from a place is added up first.
+            # For a difference, the subtrahends of a row are added up first.
             join = np.add if combine is np.subtract else combine
             joined = join.reduceat(rows[order], first, axis=0)
             flat[sorted_at[first]] = combine(flat[sorted_at[first]], joined)

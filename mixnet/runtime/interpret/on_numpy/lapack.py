@@ -1,4 +1,4 @@
-"""LU factorization by the LAPACK that NumPy brings with it, which has no function for it in Python."""
+"""LU factorization by the LAPACK in NumPy's wheel, for which NumPy has no function in Python."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from mixnet.runtime.compile.blas import libraries
 
 _FORMS = ("scipy_{}_64_", "{}_64_")
-"""Names of functions that take whole numbers of 64 bits, in the libraries of NumPy's wheels."""
+"""Patterns of the names of functions with 64-bit integers in the libraries of NumPy's wheels."""
 
 _NAMES = {"f4": "sgetrf", "f8": "dgetrf"}
 
@@ -20,9 +20,9 @@ Factored = tuple[np.ndarray, np.ndarray]
 
 
 def lu_of(dtype: np.dtype) -> Callable[[np.ndarray], Factored] | None:
-    """A function from a matrix to its factors in one matrix, and the row that each was exchanged with.
+    """A function that returns the factors of a matrix, in one matrix, and the pivots.
 
-    None for a dtype that LAPACK does not have.
+    None for a dtype that LAPACK does not support.
     """
     name = _NAMES.get(dtype.str[1:])
     if name is None:
@@ -49,7 +49,7 @@ def _address(array: np.ndarray) -> ctypes.c_void_p:
 
 
 def _by_scipy(name: str) -> Callable[[np.ndarray], Factored]:
-    from scipy.linalg import lapack  # it takes long to import
+    from scipy.linalg import lapack  # slow to import
 
     function = getattr(lapack, name)
 

@@ -34,7 +34,7 @@ def _forms(equation: Equation) -> tuple[list[Any], list[Any]]:
 
 
 def _or_nan(equation: Equation, function: Callable[[Any], list[Any]]) -> Run:
-    """The function of a stack of matrices; NaN for those that LAPACK gives up on, as XLA has it."""
+    """Apply a function to a stack of matrices; NaN for those for which LAPACK fails, as in XLA."""
     shapes, dtypes = _forms(equation)
 
     def one(matrix: np.ndarray) -> list[Any]:
@@ -68,11 +68,11 @@ def _cholesky(equation: Equation, **_: object) -> Run:
 
 @rule("eigh")
 def _eigh(equation: Equation, lower: bool, subset_by_index: Any = None, **_: object) -> Run:
-    if subset_by_index is not None:  # NumPy computes all eigenvalues
+    if subset_by_index is not None:  # NumPy can only compute all eigenvalues
         raise NoRuleError("eigh")
 
     def run(x: Any) -> Any:
-        # LAPACK does not converge for NaN, of which XLA makes NaN.
+        # LAPACK does not converge for NaN, for which XLA returns NaN.
         if not np.isfinite(x).all():
             return [np.full_like(x, np.nan), np.full_like(x[..., 0], np.nan)]
         result = np.linalg.eigh(x, "L" if lower else "U")
@@ -88,13 +88,13 @@ def _eig(
     compute_right_eigenvectors: bool,
     **_: object,
 ) -> Run:
-    if compute_left_eigenvectors:  # NumPy has only those of the right
+    if compute_left_eigenvectors:  # NumPy has only right eigenvectors
         raise NoRuleError("eig")
     dtype = equation.outvars[0].aval.dtype
 
     def run(x: Any) -> list[Any]:
         result = np.linalg.eig(x)
-        # NumPy gives real numbers where all eigenvalues are real; in a program, the dtype is fixed.
+        # NumPy returns real numbers if all eigenvalues are real; in a program, the dtype is fixed.
         both = [result.eigenvalues, result.eigenvectors]
         return [each.astype(dtype, copy=False) for each in both[: 1 + compute_right_eigenvectors]]
 
@@ -123,7 +123,7 @@ def _svd(
 
 @rule("qr")
 def _qr(equation: Equation, full_matrices: bool, pivoting: bool = False, **_: object) -> Run:
-    if pivoting:  # NumPy does not exchange columns
+    if pivoting:  # NumPy does not pivot
         raise NoRuleError("qr")
     return lambda x: list(np.linalg.qr(x, "complete" if full_matrices else "reduced"))
 
@@ -138,7 +138,7 @@ def _lu(equation: Equation, **_: object) -> Run:
 
     def one(matrix: np.ndarray) -> Any:
         factors, pivots = factor(matrix)
-        # LAPACK gives exchanges of rows, one after another; XLA also the order that they result in.
+        # LAPACK returns successive row exchanges; XLA also the resulting permutation.
         order = list(range(rows))
         for i, j in enumerate(pivots):
             order[i], order[j] = order[j], order[i]
@@ -191,10 +191,11 @@ def _triangular_solve(
 
 
 def _substitute(a: Any, x: Any, is_lower: bool, is_unit: bool) -> None:
-    """Solve ``a y = x`` for triangular matrices; ``x`` becomes ``y``.
+    """Solve ``a y = x`` for triangular matrices, in place: ``x`` becomes ``y``.
 
-    One half is solved, its contribution to the other half is a matrix product, then the other half is solved.
-    NumPy alone does it: loading ``scipy.linalg`` takes longer than solving thousands of small systems.
+    Recursive: one half is solved, its contribution to the other half is a matrix product, then the other
+    half is solved. Without SciPy: importing ``scipy.linalg`` takes longer than solving thousands of small
+    systems.
     """
     size = a.shape[-1]
     if size <= _ROWS_ONE_BY_ONE:
@@ -218,7 +219,7 @@ _ROWS_ONE_BY_ONE = 8
 
 @rule("fft")
 def _fft(equation: Equation, fft_type: Any, fft_lengths: Sequence[int], **_: object) -> Run:
-    # A version of JAX has an enumeration for this, another one text or numbers.
+    # Depending on the version of JAX, an enumeration, a text or a number.
     name = str(getattr(fft_type, "name", fft_type)).lower().removeprefix("ffttype.")
     name = {"0": "fft", "1": "ifft", "2": "rfft", "3": "irfft"}.get(name, name)
     function = getattr(np.fft, name + "n")

@@ -1,8 +1,7 @@
 """Elementwise programs on large arrays, a piece at a time.
 
-Each operation of NumPy writes a new array. Where that is larger than the processor's cache, the next one
-reads it back from memory, and the system has to provide the memory first, which takes longer than the
-arithmetic.
+Each operation of NumPy writes a new array. If that is larger than the processor's cache, the next operation
+reads it back from memory, and the system has to map the memory first, which takes longer than the arithmetic.
 """
 
 from __future__ import annotations
@@ -14,18 +13,18 @@ from typing import Any
 import numpy as np
 
 PIECE = 1 << 15
-"""Elements of a piece."""
+"""The number of elements in a piece."""
 
 
 def in_pieces(
     run: Callable[..., Sequence[Any]], shape: tuple[int, ...], dtypes: Sequence[np.dtype]
 ) -> Callable[..., Sequence[Any]]:
-    """A program that works element by element, for arrays of one shape and numbers.
+    """An elementwise program for arrays of one shape, and numbers, that runs a piece at a time.
 
     Args:
         run: the program, for arrays of any shape.
-        shape: of the arrays, and of all results.
-        dtypes: of the results.
+        shape: the shape of the arrays and of all results.
+        dtypes: the dtypes of the results.
     """
     size = math.prod(shape)
 

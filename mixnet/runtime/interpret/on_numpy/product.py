@@ -14,12 +14,12 @@ from mixnet.runtime.interpret.on_numpy.table import Run, rule, wide
 from mixnet.runtime.interpret.on_numpy.threads import in_parts
 
 _EXACT = 2**53
-"""Whole numbers up to here have no gaps in float64."""
+"""Up to this number, float64 represents every integer."""
 
 
 _ALONE, _SHARED = 1 << 18, 1 << 26
-"""Multiplications of a product from which OpenBLAS would share it among its threads, and from which it is
-worth waking other threads (:mod:`mixnet.runtime.interpret.on_numpy.threads`).
+"""The number of multiplications from which OpenBLAS would divide a product among its threads, and that from
+which waking threads pays off here (:mod:`mixnet.runtime.interpret.on_numpy.threads`).
 """
 
 
@@ -38,7 +38,7 @@ def multiplied(x: np.ndarray, y: np.ndarray) -> Any:
 
 
 def _in_parts(x: np.ndarray, y: np.ndarray, threads: int) -> Any:
-    """The product by blocks of its rows or columns, of which it has more."""
+    """The product, by blocks of its rows or columns, whichever are more."""
     stack = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     rows, columns = x.shape[-2], y.shape[-1]
     result = np.empty((*stack, rows, columns), np.result_type(x, y))

@@ -21,7 +21,7 @@ def _threefry(equation: Equation, **_: object) -> Run:
 
 
 def _of_each(run: Run, shape: tuple[int, ...]) -> Run:
-    """Apply a function of one key, and of a number if there is one, to arrays of them."""
+    """Apply a function of one key, and possibly a number, to arrays of keys and numbers."""
 
     def of_each(keys: np.ndarray, *numbers: Any) -> Any:
         rows = np.broadcast_to(keys, (*shape, 2)).reshape(-1, 2)

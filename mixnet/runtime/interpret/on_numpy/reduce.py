@@ -19,7 +19,7 @@ _UFUNCS: dict[str, Any] = {
 
 
 def nothing(name: str, dtype: np.dtype) -> Any:
-    """What a reduction of no elements gives: ``max`` or ``min``."""
+    """The result of ``max`` or ``min`` over no elements."""
     if dtype.kind == "b":
         return name == "min"
     if dtype.kind in "iu":
@@ -36,7 +36,7 @@ def _reduction(equation: Equation, axes: Sequence[int], **_: object) -> Run:
         return lambda x: x
     reduce = _UFUNCS[name].reduce
     if name in ("reduce_sum", "reduce_prod"):
-        if is_half(dtype):  # as devices do
+        if is_half(dtype):  # as on devices
             return lambda x: reduce(x, axes, np.float32).astype(dtype)
         return lambda x: reduce(x, axes, dtype)
     if name in ("reduce_max", "reduce_min"):
@@ -68,7 +68,7 @@ def _cumulative(equation: Equation, axis: int, reverse: bool, **_: object) -> Ru
     kind = wide(dtype)
 
     def along(x: np.ndarray) -> Any:
-        # Half precision is added up in single; whole numbers keep to their dtype.
+        # Half precision is accumulated in single precision; integers keep their dtype.
         return accumulate(x.astype(kind, copy=False), axis, kind).astype(dtype, copy=False)
 
     if reverse:
@@ -93,7 +93,7 @@ COMBINATIONS: dict[str, Any] = {
 
 
 def combination(jaxpr: Any) -> Any:
-    """The ufunc that a jaxpr of two numbers is.
+    """The ufunc that is equivalent to a jaxpr of two numbers.
 
     Raises:
         NoRuleError: it is more than one operation.

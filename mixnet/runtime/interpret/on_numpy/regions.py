@@ -1,4 +1,4 @@
-"""Boxes and regions of images (:mod:`mixnet.ops.vision`): what is left to compute once the data is known."""
+"""Boxes and regions of images (:mod:`mixnet.ops.vision`), with shortcuts that depend on the data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from mixnet.runtime.interpret.on_numpy.product import matmul
 from mixnet.runtime.interpret.on_numpy.table import Run, rule, wide
 
 _TILE = 128
-"""Boxes that are compared with each other, and then, those that stay, with all that are left."""
+"""The number of boxes that are compared with each other at once; survivors are compared with all later
+boxes.
+"""
 
 
 @rule("survivors")
@@ -43,7 +45,7 @@ def _suppress(keep: Any, boxes: np.ndarray, **overlap: Any) -> None:
 
 
 def _settled(beats: np.ndarray) -> Any:
-    """Which of the boxes stay, where each beats later ones, if it stays itself."""
+    """A mask of the boxes that stay: a box that stays removes the later ones that it beats."""
     before, stays = None, np.ones(len(beats), bool)
     while before is None or (before != stays).any():
         before, stays = stays, ~beats[stays].any(0)
@@ -53,7 +55,7 @@ def _settled(beats: np.ndarray) -> Any:
 def _clashes(
     some: Any, every: Any, threshold: float, inclusive: bool, pixel: int, by_class: bool
 ) -> Any:
-    """Which of ``some`` boxes overlap which others too much; boxes are columns."""
+    """A matrix that says which of ``some`` boxes overlap which of ``every`` too much; boxes are columns."""
     kind = some.dtype.type
     some, areas = some[:, :, None], _sides(some, some, pixel)
     both = _sides(some, every[:, None], pixel)
@@ -65,7 +67,7 @@ def _clashes(
 
 
 def _sides(one: Any, other: Any, pixel: int) -> Any:
-    """The area that boxes share."""
+    """The areas of the intersections of boxes."""
     zero, more = one.dtype.type(0), one.dtype.type(pixel)
     area = None
     for axis in range(2):
@@ -95,7 +97,7 @@ def _weighted_regions(equation: Equation, own: Any, **_: object) -> Run:
 
 
 def _reached(weights: np.ndarray) -> Any:
-    """First and last element of each region that has a weight: ``(regions, 2)``, the end excluded."""
+    """The range of elements with a weight, for each region: ``(regions, 2)``, the end excluded."""
     used = (weights != 0).any(1)
     first = used.argmax(1)
     last = used.shape[1] - used[:, ::-1].argmax(1)

@@ -21,13 +21,13 @@ from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal, literal_array
 from mixnet.runtime.interpret.on_numpy.table import RULES, NoRuleError, is_key
 
 Program = Callable[..., list[np.ndarray]]
-Equation = tuple[Any, list[int], list[int]]  # with slots that it reads and slots that it writes
+Equation = tuple[Any, list[int], list[int]]  # with the slots that it reads and writes
 Step = tuple[Callable[..., Any], list[int], list[int]]
 
 Result = TypeVar("Result")
 
 _MOST_FOLDED = 4096
-"""Elements of a result that is computed while preparing, where it depends on constants alone."""
+"""The most elements of a result that is precomputed because it depends only on constants."""
 _VIEWS = {"broadcast_in_dim", "iota", "reshape", "squeeze", "slice", "transpose", "expand_dims"}
 
 _quiet = contextvars.Context()
@@ -35,9 +35,9 @@ _quiet.run(np.seterr, all="ignore")
 
 
 def quietly(function: Callable[..., Result], *arguments: Any) -> Result:
-    """Call a function with NumPy's warnings disabled: infinities and NaN are ordinary results.
+    """Call a function with NumPy's warnings disabled, since infinities and NaN are ordinary results.
 
-    NumPy keeps its settings in the context of contextvars; another one costs less than np.errstate.
+    NumPy stores these settings in a context variable; running in another context is faster than np.errstate.
     """
     return _quiet.copy().run(function, *arguments)
 
@@ -56,8 +56,9 @@ def compiled(function: Callable[..., Any], *specs: Any) -> Program:
 def closed(jaxpr: ClosedJaxpr) -> Program:
     """Convert a closed jaxpr to a function of NumPy arrays that returns a list of NumPy arrays.
 
-    They have the shapes and dtypes of the jaxpr's results; what depends on no input is a new array,
-    others may be views of inputs. Call it by ``quietly``, or a function that calls many.
+    They have the shapes and dtypes of the jaxpr's results. Results that depend on no input are new arrays,
+    others may be views of inputs. Call the function, or one that calls several of them, through
+    ``quietly``.
 
     Raises:
         NoRuleError: it uses an unsupported primitive.
@@ -78,23 +79,23 @@ _SAME = {"copy", "copy_p", "stop_gradient", "random_wrap", "random_unwrap", "opt
 
 
 class _Flat:
-    """The equations of a jaxpr and of those inside it, with numbers for variables.
+    """The equations of a jaxpr and of the jaxprs inside it, with slots for variables.
 
-    A constant has a negative number: its place in the list of constants, from the end of slots.
+    A constant has a negative slot: constants are at the end of the list of slots.
     """
 
     def __init__(self) -> None:
         self.equations: list[Equation] = []
         self.constants: list[Any] = []
         self.size = 0
-        self.known: dict[int, int] = {}  # slot -> the constant that it turned out to be
+        self.known: dict[int, int] = {}  # slot -> its constant value
 
     def constant(self, value: Any) -> int:
         self.constants.append(value)
         return -len(self.constants)
 
     def inline(self, jaxpr: Any, consts: Sequence[Any], inputs: Sequence[int]) -> list[int]:
-        """Add the equations of a jaxpr with these inputs; the slots of its results."""
+        """Add the equations of a jaxpr with these inputs; returns the slots of its results."""
         places: dict[Any, int] = dict(zip(jaxpr.invars, inputs, strict=True))
         for variable, value in zip(jaxpr.constvars, consts, strict=True):
             places[variable] = self.constant(_constant(value))
@@ -121,7 +122,7 @@ class _Flat:
 
     def steps(self, outputs: Sequence[int]) -> list[Step]:
         """The steps needed for these results."""
-        # Backwards: an equation that nothing needs is left out, and so is what only it read.
+        # Backwards: an equation that nothing needs is skipped, and so are those that only it needed.
         needed = set(outputs)
         live = []
         for each in reversed(self.equations):
@@ -149,7 +150,7 @@ class _Flat:
 
 
 def _is_small(name: str, equation: Any) -> bool:
-    # A view takes no memory of its own; any other result stays as long as the program.
+    # A view needs no memory of its own; any other result lives as long as the program.
     return name in _VIEWS or (
         name not in _LOOPS
         and all(math.prod(v.aval.shape) <= _MOST_FOLDED for v in equation.outvars)
@@ -183,7 +184,7 @@ def _runner(
         one = _one(count, *steps[0][:2], flat.constants, bool(bare))
         if one is not None:
             return one
-    # Constant -1 is the last slot, -2 the one before it: a negative slot is an index of a list as it is.
+    # Constant -1 is in the last slot, -2 in the one before it: a negative slot is a valid list index.
     template = [None] * flat.size + flat.constants[::-1]
     calls = _calls(steps, outputs)
     fixed = [i for i, slot in enumerate(outputs) if slot < 0]
@@ -195,7 +196,7 @@ def _runner(
         slots[:count] = arrays
         for function, single, several, to, dead in calls:
             result = function(slots[single]) if several is None else function(*several(slots))
-            # Most steps have one result, which is in no list: this loop is what small programs cost.
+            # Most steps return one result, not a list. For small programs, this loop is most of the cost.
             if to.__class__ is int:
                 slots[to] = result
             else:
@@ -206,7 +207,7 @@ def _runner(
         results = [slots[i] for i in outputs]
         for i in bare:
             results[i] = np.asarray(results[i])
-        for i in fixed:  # the caller may write to a result, and the constant is that of all runs
+        for i in fixed:  # the caller may write to a result, but all runs share the constant
             results[i] = np.array(results[i])
         return results
 

@@ -21,7 +21,7 @@ def _broadcast(
     between = [1] * len(shape)
     for axis, extent in zip(broadcast_dimensions, before, strict=False):
         between[axis] = extent
-    if is_key(aval):  # in NumPy, a key is an axis of two words
+    if is_key(aval):  # in NumPy, a random key is an axis of two words
         between[-1] = 2
     elif list(shape) == between:
         return lambda x: x.reshape(between)
@@ -69,7 +69,7 @@ def _slice(
 
 
 def window(starts: Sequence[Any], sizes: Sequence[int], shape: Sequence[int]) -> tuple[Any, ...]:
-    """Slices of ``sizes`` at ``starts``, moved inside as XLA does."""
+    """Slices of ``sizes`` at ``starts``, clipped to the array as in XLA."""
     axes = []
     for start, size, extent in zip(starts, sizes, shape, strict=False):
         begin = min(max(int(start), 0), extent - size)
@@ -131,9 +131,9 @@ def _tile(equation: Equation, reps: Sequence[int], **_: object) -> Run:
 
 
 def padded(x: Any, value: Any, config: Sequence[tuple[int, int, int]]) -> Any:
-    """The array padded with ``value`` before, after and between elements; negative padding cuts elements off.
+    """The array padded with ``value`` before, after and between elements; negative padding removes elements.
 
-    The order of axes in memory stays.
+    The memory order of the axes does not change.
     """
     shape, to, take = [], [], []
     for (low, high, inner), extent in zip(config, x.shape, strict=True):
@@ -167,7 +167,7 @@ def _iota(
     between[dimension] = shape[dimension]
 
     def run() -> Any:
-        # A view: the numbers along the other axes are the same.
+        # A view, since the numbers are the same along the other axes.
         numbers = np.arange(shape[dimension]).astype(dtype)
         return np.broadcast_to(numbers.reshape(between), shape)
 
@@ -177,4 +177,4 @@ def _iota(
 @rule("empty", "empty2")
 def _empty(equation: Equation, **_: object) -> Run:
     shape, dtype = equation.outvars[0].aval.shape, equation.outvars[0].aval.dtype
-    return lambda: np.zeros(shape, dtype)  # not empty: every run gives the same bits
+    return lambda: np.zeros(shape, dtype)  # zeros, so that every run returns the same bits

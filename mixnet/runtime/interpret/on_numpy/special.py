@@ -1,7 +1,6 @@
 """Functions that NumPy does not have.
 
-``scipy``, which JAX needs as well, is imported when a function asks for it: that takes longer than
-most programs here.
+SciPy, a dependency of JAX, is imported on first use: the import takes longer than most programs here.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _SCIPY = {
 
 
 def _lgamma(function: Run) -> Run:
-    """Infinite, where SciPy follows the sign."""
+    """The logarithm of gamma: infinite at infinities of both signs, unlike SciPy's."""
     return lambda x: np.where(np.isinf(x), np.inf, function(x)).astype(x.dtype, copy=False)
 
 
@@ -51,7 +50,7 @@ _FAR = [np.float32(each) for each in (
 
 
 def _inverse(x: np.ndarray) -> Any:
-    """The inverse of erf: bits of random numbers depend on its rounding."""
+    """The inverse of erf, rounded as in XLA, since random numbers depend on its bits."""
     w = -np.log1p(-x * x)
     small = w < 5
     w = np.where(small, w - np.float32(2.5), np.sqrt(w) - np.float32(3))

@@ -22,11 +22,11 @@ RULES: dict[str, Rule] = {}
 
 
 class NoRuleError(Exception):
-    """A primitive that has no rule for NumPy; its name is the argument."""
+    """A primitive has no rule for NumPy; its name is the argument."""
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Declares the rule of the primitives with these names."""
+    """Declare the rule of the primitives with these names."""
 
     def declare(make: Rule) -> Rule:
         for name in names:
@@ -37,12 +37,12 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 def plain(name: str, function: Run) -> None:
-    """Declares a function of arrays that needs no parameters."""
+    """Declare the function of a primitive without parameters."""
     RULES[name] = lambda equation, **params: function
 
 
 def in_dtype(equation: Equation, function: Run) -> Run:
-    """The function with its result cast to the dtype of the equation's."""
+    """The function, with its result cast to the dtype of the equation's result."""
     dtype = equation.outvars[0].aval.dtype
     return lambda *arrays: np.asarray(function(*arrays)).astype(dtype, copy=False)
 
@@ -58,10 +58,10 @@ def shape_of(aval: Abstract) -> tuple[int, ...]:
 
 
 def wide(dtype: np.dtype) -> Any:
-    """The dtype in which sums of this one are computed: single precision for half, else itself."""
+    """The dtype in which sums are computed: single precision for half, otherwise the dtype itself."""
     return np.dtype(np.float32) if is_half(dtype) else dtype
 
 
 def is_half(dtype: np.dtype) -> bool:
-    """Whether a dtype is a float of fewer than 32 bits, of NumPy or of ml_dtypes."""
+    """Whether a dtype is a float of fewer than 32 bits, from NumPy or ml_dtypes."""
     return dtype.itemsize < 4 and (dtype.kind in "fV" and dtype.names is None)

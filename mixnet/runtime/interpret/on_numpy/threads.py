@@ -1,7 +1,7 @@
-"""Parts of a computation on several threads, which sleep between two computations.
+"""Running the parts of a computation on several threads, which sleep between computations.
 
-OpenBLAS's own threads do not: they wait for each other, and for the next product, at full speed. On two cores
-that doubles the processor time of a network, and on a busy machine its wall time too.
+OpenBLAS's own threads spin while they wait for each other and for the next product. On two cores that doubles
+the processor time of a network, and on a busy machine its wall time too.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _pool: ThreadPoolExecutor | None = None
 def in_parts(compute: Callable[[Any], Any], parts: Iterable[Any], threads: int) -> None:
     """Call a function with each of the parts, in this thread and in others; BLAS uses one thread in each.
 
-    A thread takes the next part when it has finished one, so those that get no processor delay nobody.
+    A thread takes the next part when it has finished one, so a thread without a processor delays nobody.
 
     Args:
-        compute: it releases Python's lock for most of its time, as NumPy does.
+        compute: a function that releases the GIL most of the time, as NumPy does.
         parts: its arguments, one for each call.
-        threads: at most so many, this one included.
+        threads: the most threads, including this one.
     """
     waiting = deque(parts)
 

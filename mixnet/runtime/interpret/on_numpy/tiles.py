@@ -7,9 +7,9 @@ matrices, as in other convolutions. The sums cost time, too, so this pays for ma
 S. Winograd, "Arithmetic complexity of computations" (1980); A. Lavin and S. Gray, "Fast algorithms for
 convolutional neural networks" (2016).
 
-Here every axis in space is two, ``(tiles, dilation)``: the two results of a tile are ``dilation`` elements
-apart. In front, each has an axis of its own, for the halves, sums or results of its tiles, which has one
-element where the kernel has one tap.
+Here every spatial axis is split in two, ``(tiles, dilation)``: the two results of a tile are ``dilation``
+elements apart. Each also has an axis in front, for the halves, sums or results of its tiles, which has
+length 1 if the kernel has one tap.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from mixnet.runtime.interpret.on_numpy.product import matmul
 from mixnet.runtime.interpret.on_numpy.threads import in_parts
 
 _CHUNK = 1 << 21
-"""Sums of elements, or products, that are in memory at a time for each thread: what the cache holds."""
+"""The number of sums or products in memory at a time, for each thread: as many as the cache holds."""
 _PRODUCTS_AN_ELEMENT = 150
-"""Products that take as long as the sums for an element of the data or of the result, in two dimensions."""
+"""The products that take as long as the sums for one element of the data or result, in two dimensions."""
 _PRODUCTS_A_KERNEL = 500
-"""Products that take as long as the sums of the taps from one feature to one filter."""
+"""The products that take as long as the sums of the taps between one feature and one filter."""
 
 
 def products_saved(
     features: int, filters: int, taps: Sequence[int], batch: int, places: Sequence[int]
 ) -> int:
-    """The products that tiles save, less those that would take as long as the sums."""
+    """The products that tiles save, minus those that would take as long as the sums."""
     axes = sum(tap == 3 for tap in taps)
     small = any(tap == 3 and extent < 4 for tap, extent in zip(taps, places, strict=True))
     if not axes or small or any(tap not in (1, 3) for tap in taps):
@@ -57,10 +57,10 @@ class Tiles:
     """A convolution without strides of grouped arrays; called with data and kernel.
 
     Args:
-        pads: elements before and behind each axis in space.
+        pads: elements before and after each spatial axis.
         dilation: of the kernel.
         taps: of the kernel, 1 or 3 along each axis.
-        places: extents of the result.
+        places: spatial extents of the result.
     """
 
     def __init__(
@@ -72,9 +72,11 @@ class Tiles:
     ):
         self.low = [low for low, _ in pads]
         self.places = places
-        self.axes = [i for i, tap in enumerate(taps) if tap == 3]  # that are cut into tiles
+        self.axes = [
+            i for i, tap in enumerate(taps) if tap == 3
+        ]  # spatial axes that are divided into tiles
         self.dilation = [d if tap == 3 else 1 for d, tap in zip(dilation, taps, strict=True)]
-        self.results = [2 if tap == 3 else 1 for tap in taps]  # of a tile
+        self.results = [2 if tap == 3 else 1 for tap in taps]  # results of a tile along each axis
         self.tiles = [
             -(-n // (r * d)) for n, r, d in zip(places, self.results, self.dilation, strict=True)
         ]
@@ -106,11 +108,11 @@ class Tiles:
         return result[(slice(None),) * 3 + tuple(map(slice, self.places))]
 
     def _parts(self, batch: int, size: int) -> Iterator[tuple[int, list[slice]]]:
-        """Pictures and ranges of their tiles.
+        """Numbers of images, with ranges of their tiles.
 
         Args:
-            batch: number of pictures.
-            size: elements in memory for a tile.
+            batch: number of images.
+            size: elements in memory for each tile.
         """
         first = self.axes[0]
         whole = [slice(0, n) for n in self.tiles]
@@ -124,10 +126,10 @@ class Tiles:
     # ---- sums of elements -----------------------------------------------------------------------
 
     def _data(self, x: np.ndarray, tiles: list[slice]) -> Any:
-        """Four sums of the elements of each tile: ``(*sums, groups, features, *extents)``."""
+        """The four sums of elements of each tile: ``(*sums, groups, features, *extents)``."""
         sums, rank = self._halves(x, tiles), len(self.places)
         for i in self.axes:
-            axis = rank + 1 + 2 * i  # without the axis of halves
+            axis = rank + 1 + 2 * i  # the axis of tiles, once the axis of halves is gone
             first, last = _along(axis, slice(None, -1)), _along(axis, slice(1, None))
             even, odd = sums[_along(i, 0)], sums[_along(i, 1)]
             a, b, c, d = even[first], odd[first], even[last], odd[last]
@@ -139,7 +141,7 @@ class Tiles:
         return sums
 
     def _halves(self, x: np.ndarray, tiles: list[slice]) -> Any:
-        """Even and odd elements, with one more tile: the four elements of a tile are its two and the next."""
+        """Even and odd elements, with one more tile: a tile also reads the two elements of the next."""
         counts = [t.stop - t.start + (r == 2) for t, r in zip(tiles, self.results, strict=True)]
         extents = itertools.chain(*zip(counts, self.dilation, strict=True))
         halves = np.zeros((*self.results, *x.shape[:2], *extents), x.dtype)
@@ -157,7 +159,7 @@ class Tiles:
     def _sources(
         self, i: int, extent: int, start: int, count: int
     ) -> Iterator[tuple[int, slice, int, slice]]:
-        """Half, tiles and place in the dilation of elements of an axis, and these elements."""
+        """Half, tiles and position in the dilation of elements along an axis, and the elements."""
         step = self.results[i] * self.dilation[i]
         for half in range(self.results[i]):
             for place in range(self.dilation[i]):
@@ -173,14 +175,14 @@ class Tiles:
     # ---- sums of taps and of products -----------------------------------------------------------
 
     def _kernels(self, w: np.ndarray) -> Any:
-        """Four sums of the taps of each axis: ``(*sums, groups, filters, features)``."""
+        """The four sums of taps along each axis: ``(*sums, groups, filters, features)``."""
         weights = reduce(np.kron, [_OF_TAPS if r == 2 else np.ones((1, 1)) for r in self.results])
         taps = w.reshape(-1, weights.shape[1])
         sums = matmul(weights.astype(w.dtype), taps.T)
         return sums.reshape(*[4 if r == 2 else 1 for r in self.results], *w.shape[:3])
 
     def _results(self, products: np.ndarray) -> Any:
-        """Two results of the four products of each tile."""
+        """The two results from the four products of each tile."""
         sums = products
         for i in self.axes:
             a, b, c, d = (sums[_along(i, place)] for place in range(4))

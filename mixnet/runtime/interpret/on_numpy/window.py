@@ -78,19 +78,19 @@ def _general(equation: Equation, jaxpr: Any, **params: Any) -> Run:
         raise NoRuleError("reduce_window of several arrays")
     ufunc = combination(jaxpr)
     run = _reduction(equation, ufunc, params)
-    # Padding counts for nothing; the start counts once.
+    # Padding is neutral; the initial value counts once.
     identity = ufunc.identity
-    if identity is None:  # of the greater and of the less, where repetition is nothing
+    if identity is None:  # max and min, for which repetition makes no difference
         return lambda x, start: ufunc(run(x, start), start)
     value = np.array(identity, equation.outvars[0].aval.dtype)
     return lambda x, start: ufunc(run(x, value), start)
 
 
-# ---- what a window selects ----------------------------------------------------------------------
+# ---- the element that a window selects ----------------------------------------------------------
 
 
 class _Selection:
-    """Of each window the first of its greatest, or least, elements."""
+    """The selection of each window: the first of its greatest (or least) elements."""
 
     def __init__(
         self, primitive: Any, params: dict[str, Any], extents: Sequence[int], shape: Sequence[int]
@@ -112,7 +112,7 @@ class _Selection:
         self.pads, self.extents, self.shape = params["padding"], extents, shape
 
     def taps(self) -> Iterator[tuple[int, tuple[slice, ...], tuple[slice, ...]]]:
-        """Number from 1, places of windows that have this element, and the elements."""
+        """The number of each tap, from 1; the windows in which it lies on an element; and these elements."""
         for number, tap in enumerate(itertools.product(*map(range, self.sizes)), 1):
             windows, elements = [], []
             for t, dilation, stride, (low, _), extent, out in zip(
@@ -128,9 +128,9 @@ class _Selection:
             yield number, tuple(windows), tuple(elements)
 
     def winners(self, x: np.ndarray) -> Any:
-        """The number of the element that each window selects, from 1; 0 where it has none."""
-        # Which element is the greatest is random, and a processor slow at random branches: where
-        # there is no NaN, extremes and products take their place.
+        """The number of the tap that each window selects, from 1; 0 if it selects none."""
+        # Which element is the greatest is random, and random branches are slow: without NaN, extremes
+        # and products replace them.
         whole = not (x.size and np.isnan(x.max())) if x.dtype.kind == "f" else x.dtype.kind != "V"
         best = np.full_like(x, nothing(self.kind, x.dtype), shape=self.shape)
         winner = np.zeros_like(x, np.int16, shape=self.shape)

@@ -22,23 +22,23 @@ _BYTES_A_SECOND = 8e9
 _FLOPS_A_SECOND = 6e10
 _STEP_SECONDS = 1.5e-6
 _FLOPS_SAVED = 0.3
-"""Share of the time of products that a compiled program saves: both use the same kind of kernels."""
+"""The share of the time of products that compiling saves: little, as both use the same kind of kernels."""
 _BYTES_SAVED = 0.75
-"""Share of the time of moving data that fusion saves by not storing intermediate results."""
+"""The share of the time for moving data that fusion saves: it does not store intermediate results."""
 _WHILE_ROUNDS = 10
-"""Of a loop whose number of rounds is not known."""
+"""The assumed number of rounds of a loop with an unknown number."""
 _FREE = {"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose", "slice", "rev",
          "copy", "copy_p", "stop_gradient", "iota", "split", "unstack", "random_wrap",
          "random_unwrap", "optimization_barrier"}  # fmt: skip
 
 
 _SECONDS_IN_CACHE = 0.3e-9
-"""Of an operation on an element that is in the cache."""
+"""Seconds of an operation on one element in the cache."""
 _BYTES_MOVED_A_SECOND = 1e10  # between a GPU and the host
 _SECONDS_OF_A_COPY = 1e-5
 
 _COMPILE_SECONDS = 0.0025
-"""To compile one more equation: most of them become a part of an existing loop."""
+"""Seconds to compile one more equation, which usually becomes part of an existing loop."""
 _FREE_COMPILE_SECONDS = 0.0005
 _COMPILE: dict[str, float] = {
     "conv_general_dilated": 0.09, "dot_general": 0.006, "random_bits": 0.4, "sort": 0.03, "top_k": 0.03,
@@ -51,10 +51,10 @@ class Cost(NamedTuple):
     """Estimates of one program, in seconds.
 
     Args:
-        work: of one interpreted run.
-        saving: by which a compiled run is shorter.
-        compiling: of the compiler, for what this adds to a program.
-        is_away: whether the program is a GPU's, and only interpreted runs use the host's processors.
+        work: the time of one interpreted run.
+        saving: the time by which a compiled run is shorter.
+        compiling: the time that this adds to the compilation of a program.
+        is_away: whether the program is a GPU's, so that only interpreted runs use the host's processors.
     """
 
     work: float
@@ -66,7 +66,7 @@ class Cost(NamedTuple):
 def cost(jaxpr: Any) -> Cost:
     """Estimates for a closed jaxpr, from its bytes, floating-point operations and steps.
 
-    The rounds of a loop are run each, and compiled once; of branches the longest runs.
+    Each round of a loop runs, but is compiled only once; the longest branch is assumed to run.
     """
     inside = opened(jaxpr)
     return total([_equation(equation) for equation in inside.eqns])
@@ -78,12 +78,12 @@ def work(jaxpr: Any) -> float:
 
 
 def elementwise(equations: int, elements: int, in_pieces: bool = False) -> Cost:
-    """Estimates for operations that work element by element, on arrays of so many elements.
+    """Estimates for elementwise operations on arrays of a number of elements.
 
     Args:
-        equations: how many operations.
-        elements: of each array.
-        in_pieces: whether they run a piece at a time, so that the processor's cache holds what is between.
+        equations: the number of operations.
+        elements: the number of elements of each array.
+        in_pieces: whether they run a piece at a time, with intermediate results in the processor's cache.
     """
     seconds = equations * 2e-6
     moving = equations * elements * (_SECONDS_IN_CACHE if in_pieces else 1e-9)
@@ -91,22 +91,23 @@ def elementwise(equations: int, elements: int, in_pieces: bool = False) -> Cost:
 
 
 def away_from_device(cost: Cost, arrays: int, nbytes: int) -> Cost:
-    """Estimates for a program whose arrays are on a GPU: they are copied, and running there takes no time.
+    """Estimates for a program whose arrays are on a GPU: interpreted runs copy them; runs on the GPU count
+    as free.
 
     Args:
-        cost: the same for arrays on the host.
-        arrays: how many inputs and results.
-        nbytes: of all of them.
+        cost: the estimates for arrays on the host.
+        arrays: the number of inputs and results.
+        nbytes: their total size.
     """
     work = cost.work + arrays * _SECONDS_OF_A_COPY + nbytes / _BYTES_MOVED_A_SECOND
     return Cost(work, work, cost.compiling, is_away=True)
 
 
 def total(costs: Sequence[Cost], rounds: int = 1) -> Cost:
-    """Of operations that run one after another.
+    """The cost of operations that run one after another.
 
     Args:
-        costs: one for each operation.
+        costs: the cost of each operation.
         rounds: how often they run; they are compiled once.
     """
     work = rounds * sum([each.work for each in costs])
@@ -124,14 +125,14 @@ def _equation(equation: Equation) -> Cost:
     if name == "while":
         return total([cost(params["cond_jaxpr"]), cost(params["body_jaxpr"])], _WHILE_ROUNDS)
     if name == "cond":
-        # Which branch runs is not known: the longest counts, and all of them are compiled.
+        # Any branch may run: the longest counts. All of them are compiled.
         branches = [cost(each) for each in params["branches"]]
         compiling = sum([each.compiling for each in branches])
         longest = max(branches)
         return Cost(longest.work + _STEP_SECONDS, longest.saving + _STEP_SECONDS, compiling)
     if name == "custom_linear_solve":
         return cost(params["jaxprs"].solve)
-    # What has a figure of its own is not looked into, though it may be a call of simpler ones.
+    # A primitive with a figure of its own is not opened, even if it is a call of simpler ones.
     inner = None if name in _FLOPS else called(equation)
     if inner is not None:
         return cost(inner)
@@ -169,7 +170,7 @@ def _convolution_sizes(equation: Equation) -> tuple[int, int]:
         saved = _products_saved(equation)
         if saved:
             return met * places - saved, 0
-        # Or from the data's side: what each of its elements gives to all filters and taps.
+        # Or by spreading: what each element of the data contributes to all filters and taps.
         taps = met // max(1, weight[numbers.rhs_spec[1]])
         products = math.prod(data) * taps * (filters // groups)
         spread = products * 3 // 2 // max(1, weight[numbers.rhs_spec[1]])
@@ -183,7 +184,7 @@ def _convolution_sizes(equation: Equation) -> tuple[int, int]:
 
 
 def _products_saved(equation: Equation) -> int:
-    """Products that sums of elements take the place of."""
+    """The number of products that Winograd's sums replace."""
     params, numbers = equation.params, equation.params["dimension_numbers"]
     aval, weight = equation.outvars[0].aval, equation.invars[1].aval.shape
     if aval.dtype.kind != "f" or any(d > 1 for d in params["lhs_dilation"]):
@@ -230,13 +231,13 @@ def _cipher_flops(equation: Equation) -> int:
 
 
 def _overlap_flops(equation: Equation) -> int:
-    # A quarter of all pairs, at twelve steps a pair.
+    # A quarter of all pairs, with twelve operations each.
     *stack, boxes, _ = equation.invars[1].aval.shape
     return 3 * math.prod(stack) * boxes**2
 
 
 def _region_flops(equation: Equation) -> int:
-    # Regions are small beside the picture: some twice as many elements as they have cells.
+    # Regions are small compared with the image: about twice as many elements as cells.
     return 50 * math.prod(equation.outvars[0].aval.shape)
 
 
@@ -253,6 +254,6 @@ _COPIES: dict[str, Any] = {
 }  # fmt: skip
 
 OF_RULE = Cost(3e-6, 3e-6, _COMPILE_SECONDS)
-"""Of an operator with its own rule for NumPy."""
+"""Seconds to compile an operator with a NumPy rule of its own."""
 OF_PROGRAM = Cost(1e-4, 5e-5, 0.05)
-"""Of an operator that has to run as a separate compiled program."""
+"""Seconds to compile an operator that has to run as a separate program."""

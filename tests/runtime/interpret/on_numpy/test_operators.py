@@ -1,4 +1,4 @@
-"""Every operator runs on NumPy, with its gradient, and gives what it gives on a device."""
+"""Every operator and its gradient has the same results on NumPy as on a device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators on NumPy arrays give what they give on a device."""
+"""Operators on NumPy arrays have the same results as on a device."""
 
 from __future__ import annotations
 
