@@ -11,9 +11,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from importlib import metadata
 from typing import Any
-
-import jax
 
 from mixnet import config
 from mixnet.base import MXNetError
@@ -21,7 +20,7 @@ from mixnet.distributed.agreement import Agreement
 from mixnet.distributed.job import STARTED_BY_WORKER, Job, JobError, WorkerLostError
 from mixnet.distributed.lines import keep_alive, packed, unpacked
 from mixnet.distributed.tls import HOW, Wire, refusal, secured
-from mixnet.libinfo import __version__
+from mixnet.libinfo import _PACKAGE_VERSION
 from mixnet.process.handlers import pause
 
 _NOTICED = 0.3  # seconds in which what has started a process notices its end
@@ -72,7 +71,7 @@ class Member:
         threading.Thread(target=self._watch, name="mixnet job", daemon=True).start()
 
     def _hello(self) -> dict[str, Any]:
-        versions = f"mixnet {__version__}, JAX {jax.__version__}"
+        versions = f"mixnet {_PACKAGE_VERSION}, JAX {metadata.version('jax')}"
         return {
             "role": self.job.role,
             "rank": self.job.rank,

@@ -505,7 +505,7 @@ def world(may_be_alone: bool = False) -> World:
         hook = _installed_hook()
         job = find_job()
         if job is None and may_be_alone:
-            from mixnet.distributed.scheduler import free_port
+            from mixnet.distributed.addresses import free_port
 
             job = Job(1, "127.0.0.1", free_port("127.0.0.1"), 0, has_scheduler=False)
         if job is None:

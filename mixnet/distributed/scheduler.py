@@ -7,15 +7,14 @@ worker is essential for the job: any of them may exit, and the others are notifi
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
-import socket
 import ssl
 import sys
 from dataclasses import dataclass
 from typing import Any
 
 from mixnet import config
+from mixnet.distributed.addresses import bind_address, free_port, is_loopback
 from mixnet.distributed.agreement import Questions
 from mixnet.distributed.job import EXIT_NOT_JOINED, STARTED_BY_WORKER, Job, JobError
 from mixnet.distributed.lines import LONGEST, keep_alive, packed, quiet, unpacked
@@ -233,7 +232,7 @@ class Scheduler:
 
     def _lonely(self) -> str:
         """Workers whose address the others cannot reach."""
-        local = [peer for peer in self.workers.values() if _is_loopback(peer.address)]
+        local = [peer for peer in self.workers.values() if is_loopback(peer.address)]
         if local and len(local) < self.job.workers:
             other = next(peer for peer in self.workers.values() if peer not in local)
             return (
@@ -328,33 +327,6 @@ class Scheduler:
         # Not earlier: JAX aborts processes whose coordination service ends.
         if all(each.is_disconnected for each in self.workers.values()):
             self._over.set()
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
-
-
-def bind_address(root: str) -> str:
-    """The address to listen on: that of ``root`` if it belongs to this machine, else all addresses."""
-    try:
-        address = socket.getaddrinfo(root, 0, socket.AF_INET, socket.SOCK_STREAM)[0][4][0]
-        with socket.socket() as probe:
-            probe.bind((address, 0))
-    except OSError:
-        return ""
-    # A name that resolves to the machine itself, as in /etc/hosts, would lock other machines out.
-    is_name = not root.replace(".", "").isdigit() and root != "localhost"
-    return "" if is_name and _is_loopback(str(address)) else str(address)
-
-
-def free_port(address: str = "") -> int:
-    """An unused port of this machine."""
-    with socket.socket() as probe:
-        probe.bind((address, 0))
-        return int(probe.getsockname()[1])
 
 
 def run_scheduler(job: Job) -> int:

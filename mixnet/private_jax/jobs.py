@@ -28,7 +28,7 @@ def start_service(address: str, processes: int, heartbeat: int, register: int) -
         heartbeat: seconds without a sign after which a process counts as lost.
         register: seconds to wait for all of them.
     """
-    from jax._src.lib import _jax
+    from jaxlib import _jax  # without all of JAX, which a scheduler does not need
 
     return _jax.get_distributed_runtime_service(
         address,
