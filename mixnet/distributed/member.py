@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib import metadata
 from typing import Any
 
@@ -48,6 +49,8 @@ class Member:
         self._owner = os.getpid()
         self._is_leaving = False
         self.agreement = Agreement(self._say)  # on the order of exchanges
+        self._agreements: dict[tuple[int, ...], Agreement] = {}  # of parts of the job
+        self._creating = threading.Lock()
         seconds = config.get("MIXNET_JOIN_SECONDS")
         if not job.has_scheduler and job.rank == 0:
             start_scheduler(job)
@@ -111,14 +114,16 @@ class Member:
             except (OSError, ValueError):
                 line = b""
             message = unpacked(line)
-            self.agreement.hear(message)
+            part = message.get("part")
+            agreement = self.agreement if part is None else self.agreement_of(tuple(part))
+            agreement.hear(message)
             if "servers" in message:
                 self.servers = {
                     int(i): (str(a), int(p)) for i, (a, p) in message["servers"].items()
                 }
             if "left" in message:
                 self.left.append(message["left"])
-                self.agreement.wake()
+                self._wake()
             if "lost" in message:
                 lost = message["lost"]
                 if lost.get("runs"):
@@ -144,7 +149,24 @@ class Member:
         if self.lost is None:
             self.lost = WorkerLostError(reason)
             self.loss_noted.set()
-            self.agreement.wake()
+            self._wake()
+
+    def agreement_of(self, ranks: tuple[int, ...]) -> Agreement:
+        """The agreement on the order of exchanges between some workers of the job.
+
+        Args:
+            ranks: of these workers.
+        """
+        with self._creating:
+            if ranks not in self._agreements:
+                self._agreements[ranks] = Agreement(partial(self._say, part=ranks))
+            return self._agreements[ranks]
+
+    def _wake(self) -> None:
+        with self._creating:
+            agreements = [self.agreement, *self._agreements.values()]
+        for each in agreements:
+            each.wake()
 
     def let_lost_end(self, seconds: float) -> None:
         """Wait until the process that failed has ended, if that was what it was about to do.

@@ -66,7 +66,7 @@ class Scheduler:
         self.has_begun = False
         self.failure = ""
         self._ending: Peer | None = None  # the process that failed, until it has ended
-        self._questions = Questions(job.workers)
+        self._questions: dict[tuple[int, ...], Questions] = {}  # by the ranks of those concerned
         self._key = ""  # path of the job's key, when servers are wanted
         self._serving: dict[int, list[Any]] = {}  # address and port of servers
         self._service: Any = None
@@ -135,7 +135,7 @@ class Scheduler:
                     self._serving[peer.rank] = [peer.address, int(message["serving"])]
                     self._tell_workers({"servers": self._serving})
                 elif "ask" in message and peer.rank is not None:
-                    self._tell_workers(self._questions.ask(peer.rank, message["ask"]))
+                    self._answer(peer.rank, message)
         except (TimeoutError, OSError, ValueError, KeyError, TypeError):
             pass  # the connection has ended, or sent an invalid message
         finally:
@@ -295,6 +295,17 @@ class Scheduler:
             self._key = key
             for server in self.servers:
                 server.tell(serve={"key": key, "number": server.rank})
+
+    def _answer(self, rank: int, message: dict[str, Any]) -> None:
+        """Answer a question about exchanges of all workers, or of a part of them."""
+        part = message.get("part")
+        ranks = tuple(part) if part is not None else tuple(range(self.job.workers))
+        if rank not in ranks:
+            return
+        questions = self._questions.setdefault((*ranks, part is None), Questions(len(ranks)))
+        answer = questions.ask(rank, message["ask"])
+        for each in ranks if answer else ():
+            self.workers[each].tell(**answer, **({} if part is None else {"part": part}))
 
     def _tell_workers(self, message: dict[str, Any]) -> None:
         for worker in self.workers.values() if message else ():
