@@ -51,12 +51,12 @@ class Member:
         self.agreement = Agreement(self._say)  # on the order of exchanges
         self._agreements: dict[tuple[int, ...], Agreement] = {}  # of parts of the job
         self._creating = threading.Lock()
-        seconds = config.get("MIXNET_JOIN_SECONDS")
+        seconds, own = config.get("MIXNET_JOIN_SECONDS"), address_of(job.interface)
         if not job.has_scheduler and job.rank == 0:
             start_scheduler(job)
         connection = _connected(job, seconds)
         keep_alive(connection)
-        self.address = address_of(job.interface) or connection.getsockname()[0]
+        self.address = own or connection.getsockname()[0]
         self.root = connection.getpeername()[0]
         peer = f"the scheduler at {job.root}:{job.port}"
         # The kernel closes it when this process has ended, Python's objects some time before.

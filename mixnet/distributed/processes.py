@@ -510,7 +510,7 @@ def world(may_be_alone: bool = False) -> World:
         JobError: the environment describes no job, or the processes cannot connect.
     """
     if not _worlds:
-        hook = _installed_hook()
+        _install()
         job = find_job()
         if job is None and may_be_alone:
             from mixnet.distributed.addresses import free_port
@@ -522,7 +522,6 @@ def world(may_be_alone: bool = False) -> World:
                 "train.py, with mpirun or srun, or set DMLC_ROLE, DMLC_PS_ROOT_URI, DMLC_PS_ROOT_PORT, "
                 "DMLC_NUM_WORKER and DMLC_WORKER_ID; or use 'device', for the devices of one process."
             )
-        atexit.register(_end, hook, os.getpid())
         _worlds.append(World(job))
         join_workers(_worlds[0])
     return _worlds[0]
@@ -543,10 +542,11 @@ class _Hook:
 
 
 @lru_cache(maxsize=1)
-def _installed_hook() -> _Hook:
+def _install() -> None:
+    """Let errors of the job decide the exit code of the process, those of joining it too."""
     hook = sys.excepthook = _Hook()
     show_in_notebook()
-    return hook
+    atexit.register(_end, hook, os.getpid())
 
 
 def _end(hook: _Hook, owner: int) -> None:

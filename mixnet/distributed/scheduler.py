@@ -197,7 +197,8 @@ class Scheduler:
         if peer.rank is not None and peer.rank in self.workers:
             return (
                 f"Two workers have the number {peer.rank}: {self.workers[peer.rank].name} and {peer.name}. "
-                f"Give each another DMLC_WORKER_ID."
+                f"Give each another DMLC_WORKER_ID, or, if they are of two jobs, each job another "
+                f"DMLC_PS_ROOT_PORT."
             )
         if peer.rank is not None and not 0 <= peer.rank < job.workers:
             return f"{peer.name} comes to a job of {job.workers} workers, numbered from 0."

@@ -139,6 +139,25 @@ def test_a_scheduler_needs_jaxlib_alone() -> None:
     assert not imported & {"jax", "mixnet.ndarray", "mixnet.ops"}
 
 
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"DMLC_WORKER_ID": "5"}, "number 5 in a job of 2"),
+        ({"DMLC_INTERFACE": "eth77"}, "no such interface"),  # before it looks for the scheduler
+        ({"DMLC_PS_ROOT_PORT": "70000"}, "ports go from 1 to 65535"),
+    ],
+)
+def test_a_mistake_in_the_environment_has_the_exit_code_of_not_joining(
+    change: dict, text: str
+) -> None:
+    env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": "9", "DMLC_ROLE": "worker",
+           "DMLC_NUM_WORKER": "2", "DMLC_NUM_SERVER": "0", "DMLC_WORKER_ID": "0", **change}  # fmt: skip
+    command = [sys.executable, "-c", "import mixnet as mx; mx.kv.create('dist_sync')"]
+    job = processes.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert job.returncode == EXIT_NOT_JOINED and text in job.stderr, job.stderr
+    assert job.stderr.count("JobError") == 1 and "mixnet/distributed" not in job.stderr
+
+
 def test_a_worker_that_does_not_come() -> None:
     port = free_port("127.0.0.1")
     env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": str(port),

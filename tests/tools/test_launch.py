@@ -197,6 +197,19 @@ def test_mistakes(capsys: pytest.CaptureFixture) -> None:
     assert "expected NAME:VALUE" in capsys.readouterr().err
     assert main(["-n", "1", "no-such-program-here"]) == 68
     assert "no-such-program-here: No such file" in capsys.readouterr().err
+    assert main(["-n", "1", "no-such.py"]) == 68
+    assert "Start it with Python: python no-such.py" in capsys.readouterr().err
+    for option, text in (
+        ("--env=A=3", "--env A=3: expected the NAME of a variable"),
+        ("--env=9A:3", "--env 9A:3: expected NAME:VALUE"),
+        ("--env-server=:3", "--env-server :3: expected NAME:VALUE"),
+    ):
+        assert main(["-n", "1", option, "true"]) == 68
+        assert text in capsys.readouterr().err
+    for option in ("--max-restarts=-3", "--num-servers=-1", "--max-restarts=x"):
+        with pytest.raises(SystemExit):
+            main(["-n", "1", option, "true"])
+        assert "expected a whole number of 0 or more" in capsys.readouterr().err
 
 
 def test_before_anything_starts(hosts: str) -> None:
