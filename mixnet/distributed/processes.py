@@ -537,8 +537,10 @@ class _Hook:
         self.error: BaseException | None = None
 
     def __call__(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        is_known = self.error is not None and str(error) == str(self.error)
         self.error = self.error or error
-        show(self.before, error)
+        if not is_known:  # as when what failed is tried again at the end
+            show(self.before, error)
 
 
 @lru_cache(maxsize=1)
