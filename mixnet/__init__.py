@@ -8,6 +8,13 @@ from mixnet.distributed import roles as _roles
 # A process in the role of a scheduler or server serves here, and ends with the job.
 _roles.serve_if_asked()
 
+if _roles.is_launcher():  # it needs nothing else of mixnet, nor JAX
+    import sys
+
+    from mixnet.tools.launch.command_line import main
+
+    sys.exit(main())
+
 # ruff: noqa: E402
 from mixnet import attribute as attribute
 from mixnet import autograd as autograd

@@ -121,6 +121,12 @@ PICTURES = {
         [Box("buck", "exchange", "buckets in push order", "processes.py", 3)],
         [Box("v0", "sums of rank 0", "in its own store", kind=0), Box("v1", "sums of rank 1", "the same", kind=0)],
     ], [("env", "sch"), ("sch", "m0", "begin"), ("sch", "m1", "begin"), ("m0", "buck"), ("m1", "buck"), ("buck", "v0"), ("buck", "v1")]),
+    "horovod": ("programs written for Horovod call the exchanges of all processes, or of a process set", [
+        [Box("train", "trainer, optimizer", "average gradients before an update", "training.py", 3)],
+        [Box("call", "allreduce, broadcast, ...", "of arrays and objects", "exchanges.py", 1)],
+        [Box("all", "all processes", "global_process_set", "job.py", 0), Box("set", "process set", "some of them", "job.py", 0)],
+        [Box("ex", "exchange", "in push order", kind=4)],
+    ], [("train", "call"), ("call", "all"), ("call", "set", "process_set="), ("all", "ex"), ("set", "ex")]),
     "metric": ("update records the contribution of a batch; the sums stay on the device until get()", [
         [Box("pred", "label, prediction", "of every batch", kind=6)],
         [Box("meas", "measure", "a pure function of both", "accuracy.py", 0)],

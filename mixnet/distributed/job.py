@@ -89,6 +89,16 @@ def find_job(environment: Mapping[str, str] | None = None) -> Job | None:
     return job
 
 
+_LAST_PORT = 65535
+
+
+def _port(env: Mapping[str, str], name: str) -> int:
+    port = _number(env, name, 1)
+    if port > _LAST_PORT:
+        raise JobError(f"{name}={env[name]}: ports go from 1 to {_LAST_PORT}.")
+    return port
+
+
 def _number(env: Mapping[str, str], name: str, least: int = 0) -> int:
     text = env.get(name)
     if text is None:
@@ -113,7 +123,7 @@ def _of_dmlc(env: Mapping[str, str]) -> Job | None:
         raise JobError(
             "DMLC_PS_ROOT_URI is missing: the address of the machine where the scheduler runs."
         )
-    workers, port = _number(env, "DMLC_NUM_WORKER", 1), _number(env, "DMLC_PS_ROOT_PORT", 1)
+    workers, port = _number(env, "DMLC_NUM_WORKER", 1), _port(env, "DMLC_PS_ROOT_PORT")
     # mpirun and srun give all processes the same variables, and numbers of their own.
     known = (name for name in ("DMLC_WORKER_ID", *_RANKS) if name in env)
     name = next(known, None) if role == "worker" else None
@@ -128,7 +138,7 @@ def _of_torchrun(env: Mapping[str, str]) -> Job | None:
     if not {"MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE"} <= set(env):
         return None
     port_in_use = env.get("TORCHELASTIC_USE_AGENT_STORE") == "True"  # its own store listens there
-    port = _number(env, "MASTER_PORT", 1) + (1 if port_in_use else 0)
+    port = _port(env, "MASTER_PORT") + (1 if port_in_use else 0)
     workers, rank = _number(env, "WORLD_SIZE", 1), _number(env, "RANK")
     return Job(workers, env["MASTER_ADDR"], port, rank, has_scheduler=False)
 

@@ -11,9 +11,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
+from importlib import metadata
 from typing import Any
-
-import jax
 
 from mixnet import config
 from mixnet.base import MXNetError
@@ -21,7 +21,7 @@ from mixnet.distributed.agreement import Agreement
 from mixnet.distributed.job import STARTED_BY_WORKER, Job, JobError, WorkerLostError
 from mixnet.distributed.lines import keep_alive, packed, unpacked
 from mixnet.distributed.tls import HOW, Wire, refusal, secured
-from mixnet.libinfo import __version__
+from mixnet.libinfo import _PACKAGE_VERSION
 from mixnet.process.handlers import pause
 
 _NOTICED = 0.3  # seconds in which what has started a process notices its end
@@ -49,12 +49,14 @@ class Member:
         self._owner = os.getpid()
         self._is_leaving = False
         self.agreement = Agreement(self._say)  # on the order of exchanges
-        seconds = config.get("MIXNET_JOIN_SECONDS")
+        self._agreements: dict[tuple[int, ...], Agreement] = {}  # of parts of the job
+        self._creating = threading.Lock()
+        seconds, own = config.get("MIXNET_JOIN_SECONDS"), address_of(job.interface)
         if not job.has_scheduler and job.rank == 0:
             start_scheduler(job)
         connection = _connected(job, seconds)
         keep_alive(connection)
-        self.address = address_of(job.interface) or connection.getsockname()[0]
+        self.address = own or connection.getsockname()[0]
         self.root = connection.getpeername()[0]
         peer = f"the scheduler at {job.root}:{job.port}"
         # The kernel closes it when this process has ended, Python's objects some time before.
@@ -72,7 +74,7 @@ class Member:
         threading.Thread(target=self._watch, name="mixnet job", daemon=True).start()
 
     def _hello(self) -> dict[str, Any]:
-        versions = f"mixnet {__version__}, JAX {jax.__version__}"
+        versions = f"mixnet {_PACKAGE_VERSION}, JAX {metadata.version('jax')}"
         return {
             "role": self.job.role,
             "rank": self.job.rank,
@@ -112,14 +114,16 @@ class Member:
             except (OSError, ValueError):
                 line = b""
             message = unpacked(line)
-            self.agreement.hear(message)
+            part = message.get("part")
+            agreement = self.agreement if part is None else self.agreement_of(tuple(part))
+            agreement.hear(message)
             if "servers" in message:
                 self.servers = {
                     int(i): (str(a), int(p)) for i, (a, p) in message["servers"].items()
                 }
             if "left" in message:
                 self.left.append(message["left"])
-                self.agreement.wake()
+                self._wake()
             if "lost" in message:
                 lost = message["lost"]
                 if lost.get("runs"):
@@ -145,7 +149,24 @@ class Member:
         if self.lost is None:
             self.lost = WorkerLostError(reason)
             self.loss_noted.set()
-            self.agreement.wake()
+            self._wake()
+
+    def agreement_of(self, ranks: tuple[int, ...]) -> Agreement:
+        """The agreement on the order of exchanges between some workers of the job.
+
+        Args:
+            ranks: of these workers.
+        """
+        with self._creating:
+            if ranks not in self._agreements:
+                self._agreements[ranks] = Agreement(partial(self._say, part=ranks))
+            return self._agreements[ranks]
+
+    def _wake(self) -> None:
+        with self._creating:
+            agreements = [self.agreement, *self._agreements.values()]
+        for each in agreements:
+            each.wake()
 
     def let_lost_end(self, seconds: float) -> None:
         """Wait until the process that failed has ended, if that was what it was about to do.

@@ -74,6 +74,7 @@ class World:
     def __init__(self, job: Job):
         self.member = Member(job)
         self.rank, self.size = self.member.rank, job.workers
+        self.agreement = self.member.agreement
         self.wire = Var(
             "exchanges between processes"
         )  # written by each, so they run in the order of pushing
@@ -82,6 +83,10 @@ class World:
         self._ordering = threading.Lock()
         self._turns = Turns()
         self._sharding = _connected_sharding(self.member)
+        self._connect()
+
+    def _connect(self) -> None:
+        """Let all processes connect, which call this at the same time."""
         with quiet(1):  # gloo prints its connections
             # The first exchange makes them; XLA leaves out a sum over one process.
             self.run(sums if self.size > 1 else gathered, [np.ones(16, np.int32)])
@@ -291,7 +296,7 @@ class World:
             description: of the exchange.
             nbytes: that it sends.
         """
-        agreement = self.member.agreement
+        agreement = self.agreement
 
         def steps() -> Steps[None]:
             if number:
@@ -338,10 +343,10 @@ class World:
         agreement.speak()
 
     def _is_over(self) -> bool:
-        return self.broken is not None or self.member.lost is not None or bool(self.member.left)
+        return self.broken is not None or self.member.lost is not None or bool(self._left())
 
     def _why_over(self) -> MXNetError | None:
-        return self.member.agreement.difference or self.member.lost
+        return self.agreement.difference or self.member.lost
 
     def _ready(self, values: list[Value], name: str) -> list[Any]:
         """The arrays of values that have been computed.
@@ -424,19 +429,22 @@ class World:
         if self._direct is not None:
             self._direct.close()
 
+    def _left(self) -> list[int]:
+        """The workers that have ended their programs."""
+        return sorted(self.member.left)
+
     def _reason(self, error: Exception) -> str:
-        if self.member.left:
-            left = sorted(self.member.left)
+        if left := self._left():
             ended = f"rank {left[0]} has ended its program"
             if len(left) > 1:
                 ended = f"ranks {', '.join(map(str, left))} have ended their programs"
             return (
-                f"{ended}, while rank {self.rank} has more to exchange. Every worker has to push the same "
-                f"keys the same number of times: give all of them as many batches."
+                f"{ended}, while rank {self.member.rank} has more to exchange. Every worker has to push the "
+                f"same keys the same number of times: give all of them as many batches."
             )
         return (
-            f"rank {self.rank}: an exchange with the other workers failed: {error}. Start all workers again "
-            f"from the last checkpoint."
+            f"rank {self.member.rank}: an exchange with the other workers failed: {error}. Start all workers "
+            f"again from the last checkpoint."
         )
 
 
@@ -498,10 +506,10 @@ def world(may_be_alone: bool = False) -> World:
         JobError: the environment describes no job, or the processes cannot connect.
     """
     if not _worlds:
-        hook = _installed_hook()
+        _install()
         job = find_job()
         if job is None and may_be_alone:
-            from mixnet.distributed.scheduler import free_port
+            from mixnet.distributed.addresses import free_port
 
             job = Job(1, "127.0.0.1", free_port("127.0.0.1"), 0, has_scheduler=False)
         if job is None:
@@ -510,7 +518,6 @@ def world(may_be_alone: bool = False) -> World:
                 "train.py, with mpirun or srun, or set DMLC_ROLE, DMLC_PS_ROOT_URI, DMLC_PS_ROOT_PORT, "
                 "DMLC_NUM_WORKER and DMLC_WORKER_ID; or use 'device', for the devices of one process."
             )
-        atexit.register(_end, hook, os.getpid())
         _worlds.append(World(job))
         join_workers(_worlds[0])
     return _worlds[0]
@@ -526,15 +533,18 @@ class _Hook:
         self.error: BaseException | None = None
 
     def __call__(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        is_known = self.error is not None and str(error) == str(self.error)
         self.error = self.error or error
-        show(self.before, error)
+        if not is_known:  # as when what failed is tried again at the end
+            show(self.before, error)
 
 
 @lru_cache(maxsize=1)
-def _installed_hook() -> _Hook:
+def _install() -> None:
+    """Let errors of the job decide the exit code of the process, those of joining it too."""
     hook = sys.excepthook = _Hook()
     show_in_notebook()
-    return hook
+    atexit.register(_end, hook, os.getpid())
 
 
 def _end(hook: _Hook, owner: int) -> None:

@@ -1,4 +1,4 @@
-"""``import mixnet`` in a scheduler or server process: it serves until the job ends, then exits."""
+"""``import mixnet`` in a scheduler, server or launcher process: it does its work, then exits."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 from mixnet.distributed.job import JobError, find_job
 
 _IS_SERVER = "MIXNET_IS_SERVER"
+_LAUNCHER = "mixnet.tools.launch"
 
 
 def serve_if_asked() -> None:
@@ -35,3 +36,11 @@ def serve_if_asked() -> None:
         code = error.exit_code
     sys.stdout.flush()
     os._exit(code)  # no program of workers runs here
+
+
+def is_launcher() -> bool:
+    """Whether the program of this process is ``mixnet-launch`` or ``python -m mixnet.tools.launch``."""
+    if sys.argv[:1] == ["-m"]:  # while Python looks for the module
+        module = sys.orig_argv[-len(sys.argv)]
+        return module.removeprefix("-m") == _LAUNCHER
+    return os.path.basename(sys.argv[0] if sys.argv else "") == "mixnet-launch"

@@ -7,15 +7,14 @@ worker is essential for the job: any of them may exit, and the others are notifi
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
-import socket
 import ssl
 import sys
 from dataclasses import dataclass
 from typing import Any
 
 from mixnet import config
+from mixnet.distributed.addresses import bind_address, free_port, is_loopback
 from mixnet.distributed.agreement import Questions
 from mixnet.distributed.job import EXIT_NOT_JOINED, STARTED_BY_WORKER, Job, JobError
 from mixnet.distributed.lines import LONGEST, keep_alive, packed, quiet, unpacked
@@ -67,7 +66,7 @@ class Scheduler:
         self.has_begun = False
         self.failure = ""
         self._ending: Peer | None = None  # the process that failed, until it has ended
-        self._questions = Questions(job.workers)
+        self._questions: dict[tuple[int, ...], Questions] = {}  # by the ranks of those concerned
         self._key = ""  # path of the job's key, when servers are wanted
         self._serving: dict[int, list[Any]] = {}  # address and port of servers
         self._service: Any = None
@@ -136,7 +135,7 @@ class Scheduler:
                     self._serving[peer.rank] = [peer.address, int(message["serving"])]
                     self._tell_workers({"servers": self._serving})
                 elif "ask" in message and peer.rank is not None:
-                    self._tell_workers(self._questions.ask(peer.rank, message["ask"]))
+                    self._answer(peer.rank, message)
         except (TimeoutError, OSError, ValueError, KeyError, TypeError):
             pass  # the connection has ended, or sent an invalid message
         finally:
@@ -198,7 +197,8 @@ class Scheduler:
         if peer.rank is not None and peer.rank in self.workers:
             return (
                 f"Two workers have the number {peer.rank}: {self.workers[peer.rank].name} and {peer.name}. "
-                f"Give each another DMLC_WORKER_ID."
+                f"Give each another DMLC_WORKER_ID, or, if they are of two jobs, each job another "
+                f"DMLC_PS_ROOT_PORT."
             )
         if peer.rank is not None and not 0 <= peer.rank < job.workers:
             return f"{peer.name} comes to a job of {job.workers} workers, numbered from 0."
@@ -233,7 +233,7 @@ class Scheduler:
 
     def _lonely(self) -> str:
         """Workers whose address the others cannot reach."""
-        local = [peer for peer in self.workers.values() if _is_loopback(peer.address)]
+        local = [peer for peer in self.workers.values() if is_loopback(peer.address)]
         if local and len(local) < self.job.workers:
             other = next(peer for peer in self.workers.values() if peer not in local)
             return (
@@ -297,6 +297,17 @@ class Scheduler:
             for server in self.servers:
                 server.tell(serve={"key": key, "number": server.rank})
 
+    def _answer(self, rank: int, message: dict[str, Any]) -> None:
+        """Answer a question about exchanges of all workers, or of a part of them."""
+        part = message.get("part")
+        ranks = tuple(part) if part is not None else tuple(range(self.job.workers))
+        if rank not in ranks:
+            return
+        questions = self._questions.setdefault((*ranks, part is None), Questions(len(ranks)))
+        answer = questions.ask(rank, message["ask"])
+        for each in ranks if answer else ():
+            self.workers[each].tell(**answer, **({} if part is None else {"part": part}))
+
     def _tell_workers(self, message: dict[str, Any]) -> None:
         for worker in self.workers.values() if message else ():
             worker.tell(**message)
@@ -328,33 +339,6 @@ class Scheduler:
         # Not earlier: JAX aborts processes whose coordination service ends.
         if all(each.is_disconnected for each in self.workers.values()):
             self._over.set()
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
-
-
-def bind_address(root: str) -> str:
-    """The address to listen on: that of ``root`` if it belongs to this machine, else all addresses."""
-    try:
-        address = socket.getaddrinfo(root, 0, socket.AF_INET, socket.SOCK_STREAM)[0][4][0]
-        with socket.socket() as probe:
-            probe.bind((address, 0))
-    except OSError:
-        return ""
-    # A name that resolves to the machine itself, as in /etc/hosts, would lock other machines out.
-    is_name = not root.replace(".", "").isdigit() and root != "localhost"
-    return "" if is_name and _is_loopback(str(address)) else str(address)
-
-
-def free_port(address: str = "") -> int:
-    """An unused port of this machine."""
-    with socket.socket() as probe:
-        probe.bind((address, 0))
-        return int(probe.getsockname()[1])
 
 
 def run_scheduler(job: Job) -> int:

@@ -391,7 +391,11 @@ class Trainer:
             raise UserWarning(
                 "Possible change in the `batch_size` from previous `step` detected. Optimizer "
                 "gradient normalizing factor will not change w.r.t new batch_size when "
-                "update_on_kvstore=True and when distributed kvstore is used."
+                "update_on_kvstore=True and when distributed kvstore is used. It is "
+                f"{self._optimizer.rescale_grad:g}, and this step would have {scale:g}: give all steps "
+                "the same batch_size. If row_sparse parameters are read before the first step, give the "
+                "optimizer rescale_grad=1 / batch_size, and call step(1). Dense parameters can be updated "
+                "with update_on_kvstore=False."
             )
         self._optimizer.rescale_grad = scale
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,7 @@ class Shard:
     """
 
     def __init__(self, path: Path):
-        self._lock = threading.Lock()
+        self._path, self._lock = path, threading.Lock()
         self._stores: dict[int, Values] = {}
         self._done: dict[int, int] = {}  # by worker
         self._safe: dict[int, int] = {}
@@ -249,6 +249,18 @@ class Shard:
             about = (number, values.pickled, values.turn, values.decode)
             rows.append((f"store {number}", dumps(about)))
         rows.append(("progress", dumps(self._done)))
+        try:
+            self._write(rows)
+        except sqlite3.Error as error:
+            raise MXNetError(
+                f"the database {self._path} cannot be written: {error}. Make room there, or let "
+                f"MIXNET_SERVER_FOLDER name another folder that all machines of the job share."
+            ) from error
+        self._safe = dict(self._done)
+        self._dirty.clear()
+        self._updates = self._received = 0
+
+    def _write(self, rows: Sequence[tuple[str, bytes]]) -> None:
         database = self._database
         database.execute("BEGIN")
         try:
@@ -258,9 +270,6 @@ class Shard:
             if database.in_transaction:
                 database.execute("ROLLBACK")
             raise
-        self._safe = dict(self._done)
-        self._dirty.clear()
-        self._updates = self._received = 0
 
     def _restore(self) -> None:
         read = self._database.execute

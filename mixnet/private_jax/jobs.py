@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 
@@ -28,7 +29,10 @@ def start_service(address: str, processes: int, heartbeat: int, register: int) -
         heartbeat: seconds without a sign after which a process counts as lost.
         register: seconds to wait for all of them.
     """
-    from jax._src.lib import _jax
+    os.environ.setdefault(
+        "TF_CPP_MIN_LOG_LEVEL", "1"
+    )  # as importing JAX does: no lines of XLA's log
+    from jaxlib import _jax  # without all of JAX, which a scheduler does not need
 
     return _jax.get_distributed_runtime_service(
         address,

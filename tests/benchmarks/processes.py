@@ -16,8 +16,8 @@ import statistics
 import subprocess
 import time
 
+from mixnet.distributed.addresses import free_port
 from mixnet.distributed.measuring import local_job
-from mixnet.distributed.scheduler import free_port
 
 SIZES = {"1 KB": 256, "1 MB": 1 << 18, "100 MB": 25_000_000}
 

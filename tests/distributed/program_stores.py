@@ -390,6 +390,31 @@ def byteps() -> None:
     assert not store.is_capable("optimizer")
 
 
+def batch_sizes() -> None:
+    """As in MXNet, the divisor of gradients is fixed once the store is ready, which reading rows makes it."""
+    data = nd.sparse.csr_matrix(np.eye(4, 6, dtype="float32"))
+
+    def step(size: int, **options: object) -> None:
+        weight = gluon.Parameter(
+            "w", shape=(6, 2), stype="row_sparse", grad_stype="row_sparse", init="ones"
+        )
+        weight.initialize()
+        settings = {"learning_rate": 0.5, **options}
+        trainer = gluon.Trainer([weight], "sgd", settings, kvstore="dist_sync")
+        with autograd.record():
+            total = nd.sparse.dot(data, weight.row_sparse_data(data.indices)).sum()
+        total.backward()
+        trainer.step(size)
+        rows = weight.row_sparse_data(nd.arange(6)).tostype("default").asnumpy()[:, 0]
+        assert rows.tolist() == [1 - 0.5 * 2 / 8] * 4 + [1] * 2
+
+    step(1, rescale_grad=1 / 8)
+    with pytest.raises(
+        UserWarning, match=r"It is 1, and this step would have 0.125: .*call step\(1\)"
+    ):
+        step(8)
+
+
 def horovod() -> None:
     import mixnet.horovod as hvd
 
@@ -564,6 +589,7 @@ statistics_of_all()
 variance_reduced()
 modules()
 byteps()
+batch_sizes()
 horovod()
 nothing_waits()
 order()

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from mixnet.distributed.addresses import free_port
 from mixnet.distributed.job import EXIT_LOST, JobError
-from mixnet.distributed.scheduler import free_port
 from tests import processes
 from tests.distributed.launching import ROOT, launch
 from tests.distributed.test_scheduler import Call, with_scheduler

@@ -17,9 +17,11 @@ import pytest
 
 import mixnet as mx
 from mixnet.distributed import Job, JobError
+from mixnet.distributed.addresses import free_port
 from mixnet.distributed.job import EXIT_LOST, EXIT_NOT_JOINED
+from mixnet.distributed.lines import packed
 from mixnet.distributed.member import Member, address_of
-from mixnet.distributed.scheduler import Scheduler, free_port
+from mixnet.distributed.scheduler import Scheduler
 from tests import processes
 from tests.distributed.launching import ROOT, launch
 
@@ -102,6 +104,58 @@ def wait_for_connection(process: subprocess.Popen, port: int, seconds: float = 6
             return
         time.sleep(0.05)
     raise AssertionError(f"no connection to port {port} in {seconds:.0f} s")
+
+
+def connected_to(process: subprocess.Popen, port: int, seconds: float = 60) -> socket.socket:
+    """A connection to a process that will listen on a port."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        assert process.poll() is None, process.communicate(timeout=60)
+        try:
+            return socket.create_connection(("127.0.0.1", port), 10)
+        except ConnectionRefusedError:
+            time.sleep(0.02)
+    raise AssertionError(f"nothing listens on port {port} after {seconds:.0f} s")
+
+
+def test_a_scheduler_needs_jaxlib_alone() -> None:
+    port = free_port("127.0.0.1")
+    env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": str(port),
+           "DMLC_NUM_WORKER": "1", "DMLC_NUM_SERVER": "0", "DMLC_ROLE": "scheduler",
+           "PS_VERBOSE": "1"}  # fmt: skip
+    command = [sys.executable, "-X", "importtime", "-c", "import mixnet"]
+    scheduler = subprocess.Popen(command, env=env, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    try:
+        with connected_to(scheduler, port) as worker:
+            hello = {"role": "worker", "rank": 0, "host": "h", "pid": 7, "versions": "v"}
+            worker.sendall(packed(hello=hello))
+            assert b'"begin"' in worker.recv(1 << 16)  # so JAX's service runs
+            worker.sendall(packed(left=True))
+        _, imports = scheduler.communicate(timeout=60)
+    finally:
+        scheduler.kill()
+    imported = {line.rpartition("|")[2].strip() for line in imports.splitlines()}
+    assert scheduler.returncode == 0 and "jaxlib._jax" in imported
+    assert not imported & {"jax", "mixnet.ndarray", "mixnet.ops"}
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"DMLC_WORKER_ID": "5"}, "number 5 in a job of 2"),
+        ({"DMLC_INTERFACE": "eth77"}, "no such interface"),  # before it looks for the scheduler
+        ({"DMLC_PS_ROOT_PORT": "70000"}, "ports go from 1 to 65535"),
+    ],
+)
+def test_a_mistake_in_the_environment_has_the_exit_code_of_not_joining(
+    change: dict, text: str
+) -> None:
+    env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": "9", "DMLC_ROLE": "worker",
+           "DMLC_NUM_WORKER": "2", "DMLC_NUM_SERVER": "0", "DMLC_WORKER_ID": "0", **change}  # fmt: skip
+    command = [sys.executable, "-c", "import mixnet as mx; mx.kv.create('dist_sync')"]
+    job = processes.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert job.returncode == EXIT_NOT_JOINED and text in job.stderr, job.stderr
+    assert job.stderr.count("JobError") == 1 and "mixnet/distributed" not in job.stderr
 
 
 def test_a_worker_that_does_not_come() -> None:

@@ -52,6 +52,7 @@ def test_other_starters() -> None:
         ({"DMLC_PS_ROOT_URI": ""}, "DMLC_PS_ROOT_URI is missing"),
         ({"DMLC_NUM_WORKER": "x"}, "DMLC_NUM_WORKER='x': expected a whole number of 1 or more"),
         ({"DMLC_NUM_WORKER": "0"}, "a whole number of 1 or more"),
+        ({"DMLC_PS_ROOT_PORT": "99999"}, "DMLC_PS_ROOT_PORT=99999: ports go from 1 to 65535"),
         ({"DMLC_ROLE": "boss"}, "use worker, server or scheduler"),
         ({"DMLC_WORKER_ID": "4"}, "number 4 in a job of 4; numbers go from 0 to 3"),
     ],

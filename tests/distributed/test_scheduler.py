@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from mixnet.distributed import Job
+from mixnet.distributed.addresses import bind_address, free_port
 from mixnet.distributed.job import EXIT_NOT_JOINED
-from mixnet.distributed.scheduler import Scheduler, bind_address, free_port
+from mixnet.distributed.scheduler import Scheduler
 
 pytestmark = pytest.mark.usefixtures("no_running_loop")
 

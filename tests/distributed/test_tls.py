@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from mixnet.distributed import Job, JobError
+from mixnet.distributed.addresses import free_port
 from mixnet.distributed.job import EXIT_NOT_JOINED
-from mixnet.distributed.scheduler import free_port
 from mixnet.distributed.tls import SETTINGS, Wire, context
 from tests import processes
 from tests.distributed.launching import ROOT

@@ -4,7 +4,6 @@ is killed.
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 import mixnet as mx
+from mixnet.base import MXNetError
 from mixnet.distributed.job import JobError, WorkerLostError
 from mixnet.distributed.placement import Part, Placement
 from mixnet.kvstore import job_key, shard
@@ -147,7 +147,7 @@ def test_a_full_disk_does_not_end_the_writing_of_the_database(server: Server) ->
     pragma = server.shard._database.execute
     pragma("PRAGMA max_page_count = 5")
     large = np.ones(100_000, np.float32)
-    with pytest.raises(sqlite3.OperationalError, match="full"):
+    with pytest.raises(MXNetError, match=r"database .* is full\. Make room.*MIXNET_SERVER_FOLDER"):
         server.shard.do(0, 3, "init", 0, {"large": large})
     pragma("PRAGMA max_page_count = 100000")
     assert client.ask("progress", 0).safe == 2

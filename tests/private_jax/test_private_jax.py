@@ -147,7 +147,7 @@ def test_failed_callbacks_can_be_forgotten() -> None:
 
 _ALONE = """
 import os
-from mixnet.distributed.scheduler import free_port
+from mixnet.distributed.addresses import free_port
 from mixnet.private_jax import jobs
 address = f"127.0.0.1:{free_port('127.0.0.1')}"
 service = jobs.start_service(address, 1, 10, 30)

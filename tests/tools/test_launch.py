@@ -197,6 +197,19 @@ def test_mistakes(capsys: pytest.CaptureFixture) -> None:
     assert "expected NAME:VALUE" in capsys.readouterr().err
     assert main(["-n", "1", "no-such-program-here"]) == 68
     assert "no-such-program-here: No such file" in capsys.readouterr().err
+    assert main(["-n", "1", "no-such.py"]) == 68
+    assert "Start it with Python: python no-such.py" in capsys.readouterr().err
+    for option, text in (
+        ("--env=A=3", "--env A=3: expected the NAME of a variable"),
+        ("--env=9A:3", "--env 9A:3: expected NAME:VALUE"),
+        ("--env-server=:3", "--env-server :3: expected NAME:VALUE"),
+    ):
+        assert main(["-n", "1", option, "true"]) == 68
+        assert text in capsys.readouterr().err
+    for option in ("--max-restarts=-3", "--num-servers=-1", "--max-restarts=x"):
+        with pytest.raises(SystemExit):
+            main(["-n", "1", option, "true"])
+        assert "expected a whole number of 0 or more" in capsys.readouterr().err
 
 
 def test_before_anything_starts(hosts: str) -> None:
@@ -205,11 +218,11 @@ def test_before_anything_starts(hosts: str) -> None:
         check(plan)
     import jax
 
-    from mixnet.libinfo import __version__
+    from mixnet.libinfo import _PACKAGE_VERSION as version
 
-    same = f"found {__version__} {jax.__version__}"
+    same = f"found {version} {jax.__version__}"
     assert _judged("h", plan, 0, same, "") == ""
-    assert "Install the same versions" in _judged("h", plan, 0, f"found {__version__} 0.0.1", "")
+    assert "Install the same versions" in _judged("h", plan, 0, f"found {version} 0.0.1", "")
     assert "cannot be reached by ssh: Connection refused" in _judged(
         "h", plan, 255, "", "Connection refused"
     )
@@ -226,7 +239,7 @@ def test_over_ssh(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     """A real login on this machine, with keys of its own."""
-    from mixnet.distributed.scheduler import free_port
+    from mixnet.distributed.addresses import free_port
     from mixnet.tools.launch import launchers
 
     port, sshd = free_port("127.0.0.1"), shutil.which("sshd")
@@ -286,6 +299,31 @@ def test_over_mpi(tmp_path: Path) -> None:
     )
     assert process.returncode == 0, process.stdout + process.stderr
     assert "rank 0 has [2. 2.]" in process.stdout and "rank 1 has [2. 2.]" in process.stdout
+
+
+_CONSOLE_SCRIPT = "import sys\nfrom mixnet.tools.launch import main\nsys.exit(main())\n"
+
+
+@pytest.mark.parametrize("way", ["module", "console script"])
+def test_the_launcher_starts_without_jax(way: str, tmp_path: Path) -> None:
+    script = tmp_path / "mixnet-launch"
+    script.write_text(_CONSOLE_SCRIPT)
+    program = ["-m", "mixnet.tools.launch"] if way == "module" else [str(script)]
+    command = [sys.executable, "-X", "importtime", *program]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    for options, code, text in (
+        (["-n", "1", "--dry-run", "python", "x.py", "-m"], 0, "DMLC_ROLE=worker"),
+        (["--help"], 0, "usage: mixnet-launch"),
+        (["-n", "1", "--launcher", "local", "sh", "-c", "exit 7"], 7, "rank 0 failed first"),
+        (["-n", "1", "-H", str(tmp_path / "none"), "true"], 68, ""),
+    ):
+        done = subprocess.run(
+            [*command, *options], env=env, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == code and text in done.stdout, done.stdout + done.stderr
+        imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+        assert "mixnet.tools.launch.command_line" in imported
+        assert not imported & {"jax", "jaxlib", "mixnet.ndarray", "mixnet.ops"}
 
 
 # ---- looking after processes --------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,14 @@ from mixnet.tools.launch.launchers import LAUNCHERS, copying, manifest, processe
 from mixnet.tools.launch.plan import LaunchError, Plan, Process, new_port, own_address, read_hosts
 from mixnet.tools.launch.preflight import check
 from mixnet.tools.launch.supervise import Supervisor
+
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number of 0 or more")
+    return int(text)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -27,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     add(
         "-s",
         "--num-servers",
-        type=int,
+        type=_count,
         help="server processes, for dist_async; synchronous stores need none",
     )
     add("-H", "--hostfile", help="file with the names of machines, one per line")
@@ -57,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
     add("--env-worker", action="append", default=[], help="NAME:VALUE for workers")
     add("--env-server", action="append", default=[], help="NAME:VALUE for servers")
     add("--env-scheduler", action="append", default=[], help="NAME:VALUE for the scheduler")
-    add("--max-restarts", type=int, default=0, help="restart all processes up to so many times")
+    add("--max-restarts", type=_count, default=0, help="restart all processes up to so many times")
     add("--dry-run", action="store_true", help="print what would be run")
     add("command", nargs=argparse.REMAINDER, help="the program and its arguments")
     return arguments
@@ -118,6 +127,11 @@ def _plan(options: argparse.Namespace) -> Plan:
     launcher = "local" if options.launcher == "ssh" and not hosts else options.launcher
     root = "127.0.0.1" if launcher == "local" else own_address(hosts)
     named = [text for text in options.env if ":" not in text]
+    for text in named:
+        if not _NAME.fullmatch(text):
+            raise LaunchError(
+                f"--env {text}: expected the NAME of a variable of this shell, or NAME:VALUE."
+            )
     return Plan(
         command=tuple(options.command),
         workers=options.num_workers,
@@ -144,7 +158,7 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
     pairs = {}
     for text in texts:
         name, colon, value = text.partition(":")
-        if not (colon and name):
+        if not (colon and _NAME.fullmatch(name)):
             raise LaunchError(f"{option} {text}: expected NAME:VALUE, such as OMP_NUM_THREADS:3.")
         pairs[name] = value
     return pairs

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from mixnet.base import MXNetError
-from mixnet.distributed.scheduler import free_port
+from mixnet.distributed.addresses import free_port
 
 PASSED_ON = (
     "PYTHONPATH",

@@ -7,11 +7,10 @@ import socket
 import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
 from pathlib import PurePath
 
-import jax
-
-from mixnet.libinfo import __version__
+from mixnet.libinfo import _PACKAGE_VERSION
 from mixnet.tools.launch.launchers import exports, over_ssh
 from mixnet.tools.launch.plan import LaunchError, Plan, name_of
 
@@ -19,7 +18,7 @@ _SECONDS = 60
 _LOOK = (
     "import socket, mixnet.libinfo, jax; "
     "socket.create_connection(({root!r}, {port}), 10).close(); "
-    "print('found', mixnet.libinfo.__version__, jax.__version__)"
+    "print('found', mixnet.libinfo._PACKAGE_VERSION, jax.__version__)"
 )
 
 
@@ -85,10 +84,11 @@ def _judged(host: str, plan: Plan, code: int, out: str, error: str) -> str:
         )
     if code:
         return f"  {host}: Python, mixnet or JAX is missing there: {last}"
-    here, there = ["found", __version__, jax.__version__], out.split()[-3:]
+    jax = metadata.version("jax")  # which need not be imported here
+    here, there = ["found", _PACKAGE_VERSION, jax], out.split()[-3:]
     if here != there:
         return (
-            f"  {host}: mixnet {there[-2:][0]} and JAX {there[-1]}, here mixnet {__version__} and JAX "
-            f"{jax.__version__}. Install the same versions."
+            f"  {host}: mixnet {there[-2:][0]} and JAX {there[-1]}, here mixnet {_PACKAGE_VERSION} and "
+            f"JAX {jax}. Install the same versions."
         )
     return ""

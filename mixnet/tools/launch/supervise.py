@@ -110,8 +110,10 @@ class Supervisor:
                 start_new_session=True,
             )
         except OSError as error:
+            program = process.command[0]
+            hint = f" Start it with Python: python {program}" if program.endswith(".py") else ""
             raise LaunchError(
-                f"{process.name} cannot be started: {process.command[0]}: {error.strerror}."
+                f"{process.name} cannot be started: {program}: {error.strerror}.{hint}"
             ) from None
         started = Running(process, handle, Output(process))
         work = (self._read, self._follow) if process.logs else (self._read,)

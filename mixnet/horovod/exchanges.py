@@ -1,0 +1,309 @@
+"""Exchanges of arrays and objects between all processes of a job, or those of a process set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from mixnet.autograd.scope import RecordingScope
+from mixnet.base import ShapeError
+from mixnet.distributed.buckets import buckets
+from mixnet.distributed.exchanges import Copies, sums
+from mixnet.distributed.processes import World
+from mixnet.horovod.job import ProcessSet, global_process_set
+from mixnet.kvstore.objects import Objects
+from mixnet.ndarray.create import array as _array
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.schema.over_devices import Exchange
+
+
+def allreduce(
+    tensor: NDArray,
+    average: bool = True,
+    name: str | None = None,
+    priority: int = 0,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
+    process_set: ProcessSet = global_process_set,
+) -> NDArray:
+    """The mean over all processes, or the sum, as a new array.
+
+    Args:
+        tensor: of the same shape and dtype in all processes.
+        average: divide the sum by the number of processes.
+        name: accepted for compatibility: exchanges are matched by their order.
+        priority: of the task.
+        prescale_factor: multiplies what this process gives.
+        postscale_factor: multiplies the result.
+        process_set: the processes that take part.
+    """
+    factors = prescale_factor, postscale_factor
+    return allreduce_(tensor.copy(), average, name, priority, *factors, process_set)
+
+
+def allreduce_(
+    tensor: NDArray,
+    average: bool = True,
+    name: str | None = None,
+    priority: int = 0,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
+    process_set: ProcessSet = global_process_set,
+) -> NDArray:
+    """``allreduce`` that writes to ``tensor``, and returns it.
+
+    Args:
+        average: as for :func:`allreduce`, also for the others.
+        name: has no effect.
+        priority: of the task.
+        prescale_factor: multiplies what this process gives.
+        postscale_factor: multiplies the result.
+        process_set: the processes that take part.
+    """
+    factors = prescale_factor, postscale_factor
+    grouped_allreduce_([tensor], average, name, priority, *factors, process_set)
+    return tensor
+
+
+def grouped_allreduce(
+    tensors: Sequence[NDArray],
+    average: bool = True,
+    name: str | None = None,
+    priority: int = 0,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
+    process_set: ProcessSet = global_process_set,
+) -> list[NDArray]:
+    """``allreduce`` of several arrays, which travel together.
+
+    Args:
+        tensors: arrays, of the same shapes and dtypes in all processes.
+        average: as for :func:`allreduce`, also for the others.
+        name: has no effect.
+        priority: of the task.
+        prescale_factor: multiplies what this process gives.
+        postscale_factor: multiplies the result.
+        process_set: the processes that take part.
+    """
+    copies = [each.copy() for each in tensors]
+    factors = prescale_factor, postscale_factor
+    return grouped_allreduce_(copies, average, name, priority, *factors, process_set)
+
+
+def grouped_allreduce_(
+    tensors: Sequence[NDArray],
+    average: bool = True,
+    name: str | None = None,
+    priority: int = 0,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
+    process_set: ProcessSet = global_process_set,
+) -> list[NDArray]:
+    """``grouped_allreduce`` that writes to ``tensors``, and returns them.
+
+    Args:
+        average: as for :func:`allreduce`, also for the others.
+        name: has no effect.
+        priority: of the task.
+        prescale_factor: multiplies what this process gives.
+        postscale_factor: multiplies the result.
+        process_set: the processes that take part.
+    """
+    here = process_set._exchanges("allreduce")
+    with RecordingScope(False, None):
+        if prescale_factor != 1:
+            for each in tensors:
+                each *= prescale_factor
+        _exchange(here, sums, tensors, priority, "all-reduce")
+        for each in tensors:
+            if average:
+                each /= here.size
+            if postscale_factor != 1:
+                each *= postscale_factor
+    return list(tensors)
+
+
+def broadcast(
+    tensor: NDArray,
+    root_rank: int,
+    name: str | None = None,
+    priority: int = 0,
+    process_set: ProcessSet = global_process_set,
+) -> NDArray:
+    """A copy of the array of process ``root_rank``.
+
+    Args:
+        tensor: of the same shape and dtype in all processes.
+        name: has no effect.
+        priority: of the task.
+        process_set: the processes that take part.
+    """
+    return broadcast_(tensor.copy(), root_rank, name, priority, process_set)
+
+
+def broadcast_(
+    tensor: NDArray,
+    root_rank: int,
+    name: str | None = None,
+    priority: int = 0,
+    process_set: ProcessSet = global_process_set,
+) -> NDArray:
+    """``broadcast`` that writes to ``tensor``, and returns it.
+
+    Args:
+        root_rank: the process whose content is sent.
+        name: has no effect.
+        priority: of the task.
+        process_set: the processes that take part.
+    """
+    _share([tensor], root_rank, priority, process_set)
+    return tensor
+
+
+def allgather(
+    tensor: NDArray,
+    name: str | None = None,
+    priority: int = 0,
+    process_set: ProcessSet = global_process_set,
+) -> NDArray:
+    """The arrays of all processes, joined along their first axis, which may differ. Waits for them.
+
+    Args:
+        tensor: of the same dtype in all processes, and of the same shape but for the first axis.
+        name: has no effect.
+        priority: has no effect.
+        process_set: the processes that take part.
+    """
+    here, data = process_set._exchanges("allgather"), tensor.asnumpy()
+    counts = here.gather(np.array([len(data)], np.int64))[:, 0]
+    padded = np.zeros((int(counts.max()), *data.shape[1:]), data.dtype)
+    padded[: len(data)] = data
+    parts = zip(here.gather(padded), counts, strict=True)
+    joined = np.concatenate([part[:count] for part, count in parts])
+    return _like(tensor, joined)
+
+
+def alltoall(
+    tensor: NDArray,
+    splits: object = None,
+    name: str | None = None,
+    priority: int = 0,
+    process_set: ProcessSet = global_process_set,
+) -> NDArray | tuple[NDArray, NDArray]:
+    """Send parts of the first axis to all processes, wait, and join those received.
+
+    With ``splits``, the lengths of the parts received are returned, too.
+
+    Args:
+        tensor: of the same shape after the first axis in all processes.
+        splits: lengths of the parts, one for each process; by default equal ones.
+        name: accepted for compatibility.
+        priority: of the task.
+        process_set: the processes that take part.
+
+    Raises:
+        ShapeError: the parts are not the whole.
+    """
+    here, data = process_set._exchanges("alltoall"), tensor.asnumpy()
+    counts = (
+        None
+        if splits is None
+        else np.asarray(splits.asnumpy() if isinstance(splits, NDArray) else splits)
+    )
+    if counts is None:
+        if len(data) % here.size:
+            raise ShapeError(
+                f"alltoall: {len(data)} rows cannot be split evenly over {here.size} processes; give splits=."
+            )
+        counts = np.full(here.size, len(data) // here.size)
+    lengths = counts.astype(np.int64)
+    if lengths.shape != (here.size,) or lengths.sum() != len(data) or (lengths < 0).any():
+        raise ShapeError(
+            f"alltoall: splits {lengths.tolist()} should be {here.size} numbers whose sum is {len(data)}."
+        )
+    every = here.gather(lengths)
+    room = int(every.max())
+    parts = np.zeros((here.size, room, *data.shape[1:]), data.dtype)
+    for part, rows in zip(parts, np.split(data, np.cumsum(lengths)[:-1]), strict=True):
+        part[: len(rows)] = rows
+    received = zip(here.swap(parts), every[:, here.rank], strict=True)
+    joined = _like(tensor, np.concatenate([part[:count] for part, count in received]))
+    if splits is None:
+        return joined
+    return joined, _array(every[:, here.rank], dtype="int32")
+
+
+def broadcast_object(
+    obj: Any,
+    root_rank: int = 0,
+    name: str | None = None,
+    process_set: ProcessSet = global_process_set,
+) -> Any:
+    """The Python object of the process ``root_rank``. Waits for it.
+
+    It travels as a pickle, which is signed with a key that the processes read from a file of the user
+    (in ``MIXNET_SERVER_FOLDER``); nothing else is unpickled.
+
+    Args:
+        obj: of that process; those of others are not looked at.
+        root_rank: the one.
+        name: kept for programs: exchanges are matched by their order.
+        process_set: the processes that take part.
+
+    Raises:
+        MXNetError: it cannot be pickled, or what arrives is not from a process of the job.
+    """
+    here = process_set._exchanges("broadcast_object")
+    return _objects(here).broadcast(obj, process_set._place(root_rank))
+
+
+def allgather_object(
+    obj: Any, name: str | None = None, process_set: ProcessSet = global_process_set
+) -> list[Any]:
+    """The Python objects of all processes, in the order of ranks. Waits for them.
+
+    Args:
+        obj: of this process.
+        name: kept for programs.
+        process_set: the processes that take part.
+
+    Raises:
+        MXNetError: as for ``broadcast_object``.
+    """
+    return _objects(process_set._exchanges("allgather_object")).gather(obj)
+
+
+@cache
+def _objects(here: World) -> Objects:
+    return Objects(here)
+
+
+def _like(tensor: NDArray, data: np.ndarray) -> NDArray:
+    result = _array(data, tensor.context, tensor.dtype)
+    return tensor._wrap(result._read())
+
+
+def _share(
+    tensors: Sequence[NDArray],
+    root: int,
+    priority: int = 0,
+    process_set: ProcessSet = global_process_set,
+) -> None:
+    here = process_set._exchanges("broadcast")
+    _exchange(here, Copies(process_set._place(root)), tensors, priority, "broadcast")
+
+
+def _exchange(
+    here: World, exchange: Exchange, tensors: Sequence[NDArray], priority: int, name: str
+) -> None:
+    values = [each._read() for each in tensors]
+    values = [each if each.node is None else each.alias() for each in values]
+    with RecordingScope(False, None):
+        for bucket in buckets([value.spec for value in values]):
+            row = [values[i] for i in bucket]
+            (exchanged,) = here.exchange(exchange, [row], priority, name)
+            for i, value in zip(bucket, exchanged, strict=True):
+                tensors[i]._store(value)
