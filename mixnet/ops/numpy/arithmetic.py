@@ -338,10 +338,16 @@ def around(x, *, decimals: int = 0):
     if not _is_float(x.dtype):
         step = jnp.asarray(10 ** max(0, -decimals), jnp.int64)
         return (jax.lax.div(x.astype(jnp.int64), step) * step).astype(x.dtype)
-    power = 10.0 ** abs(decimals)
-    if decimals >= 0:
-        return quotient(jnp.round(x * power), power).astype(x.dtype)
-    return (jnp.round(quotient(x, power)) * power).astype(x.dtype)
+    # Digit by digit, as MXNet moves the point: the last bit depends on it.
+    return _moved(jnp.round(_moved(x, decimals)), -decimals)
+
+
+def _moved(x: jax.Array, digits: int) -> Any:
+    """Times ``10**digits``, rounded after each factor: XLA would join them."""
+    for _ in range(min(abs(digits), 700)):  # beyond, everything is infinite or 0
+        moved = x * 10 if digits > 0 else quotient(x, 10.0)
+        x = jax.lax.optimization_barrier(moved).astype(x.dtype)
+    return x
 
 
 @op("_npi_nan_to_num")

@@ -164,13 +164,19 @@ def _confirmed(
 
 
 def _normal_form(form: ShapeFree) -> Any:
-    """A form without its variables and shapes."""
+    """A form without variables, shapes, and steps that nothing uses, which JAX may leave out."""
     number: dict[Any, int] = {}
     jaxpr = form.jaxpr.jaxpr
+    used = {each for each in jaxpr.outvars if type(each) is not Literal}
+    needed = []
+    for equation in reversed(jaxpr.eqns):
+        if not used.isdisjoint(equation.outvars):
+            needed.append(equation)
+            used.update(each for each in equation.invars if type(each) is not Literal)
     for each in (*jaxpr.constvars, *jaxpr.invars):
         number[each] = len(number)
     rows = []
-    for equation in jaxpr.eqns:
+    for equation in reversed(needed):
         inputs: list[Any] = []
         for each in equation.invars:
             aval = each.aval

@@ -52,13 +52,34 @@ def to_centers(boxes: jax.Array) -> Any:
     return jnp.concatenate([(low + high) / 2, high - low], -1)
 
 
-def overlaps(left: jax.Array, right: jax.Array, pixel: int = 0) -> Any:
+def areas(boxes: jax.Array, format: Format = "corner", pixel: int = 0) -> Any:
+    """Of boxes, without their last axis; a turned box, its right side left of the left one, has none.
+
+    Args:
+        boxes: ``(..., 4)``.
+        format: what the four numbers are.
+        pixel: added to every side: 1 where corners are pixels that belong to the box.
+    """
+    sides = boxes[..., 2:] if format == "center" else boxes[..., 2:] - boxes[..., :2]
+    return jnp.prod(jnp.maximum(sides + pixel, 0), -1)
+
+
+def overlaps(
+    left: jax.Array,
+    right: jax.Array,
+    left_areas: jax.Array,
+    right_areas: jax.Array,
+    pixel: int = 0,
+) -> Any:
     """Intersection over union of every box in ``left`` with every one in ``right``, as corners.
 
     Args:
         left: ``(..., n, 4)``.
         right: ``(..., m, 4)``.
-        pixel: added to every side: 1 where corners are pixels that belong to the box.
+        left_areas: ``(..., n)``, from the numbers that the boxes came with (``areas``): those of
+            corners computed from a center differ in the last digit, which decides at a threshold.
+        right_areas: ``(..., m)``.
+        pixel: as in ``areas``.
 
     Returns:
         ``(..., n, m)``.
@@ -66,13 +87,8 @@ def overlaps(left: jax.Array, right: jax.Array, pixel: int = 0) -> Any:
     left, right = left[..., :, None, :], right[..., None, :, :]
     sides = jnp.minimum(left[..., 2:], right[..., 2:]) - jnp.maximum(left[..., :2], right[..., :2])
     both = jnp.prod(jnp.maximum(sides + pixel, 0), -1)
-    union = _area(left, pixel) + _area(right, pixel) - both
+    union = left_areas[..., :, None] + right_areas[..., None, :] - both
     return jnp.where(both > 0, both / jnp.where(union > 0, union, 1), 0)
-
-
-def _area(boxes: jax.Array, pixel: int) -> Any:
-    # A turned box, its right side left of the left one, has no area.
-    return jnp.prod(jnp.maximum(boxes[..., 2:] - boxes[..., :2] + pixel, 0), -1)
 
 
 @op("_contrib_box_iou", one_dtype=True, differentiable=False, precision="widest")
@@ -97,9 +113,10 @@ def box_iou(lhs, rhs, *, format: Format = "corner"):
         of_four("_contrib_box_iou", name, each.shape, 2)
         floating("_contrib_box_iou", each)
     left, right = lhs.reshape(-1, 4), rhs.reshape(-1, 4)
+    sizes = areas(left, format), areas(right, format)
     if format == "center":
         left, right = to_corners(left), to_corners(right)
-    return overlaps(left, right).reshape(lhs.shape[:-1] + rhs.shape[:-1])
+    return overlaps(left, right, *sizes).reshape(lhs.shape[:-1] + rhs.shape[:-1])
 
 
 def offsets(anchors: jax.Array, boxes: jax.Array) -> Any:

@@ -13,6 +13,7 @@ from mixnet.base import ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.ranges import Length, Range
 from mixnet.ops.vision.boxes import (
+    areas,
     match,
     of_four,
     offsets,
@@ -151,7 +152,9 @@ def multibox_target(
 
     def picture(rows: jax.Array, scores: jax.Array) -> Any:
         real = jnp.cumprod(rows[:, 0] != -1).astype(bool)
-        shared = jnp.where(real, overlaps(anchors, rows[:, 1:5]), -1)
+        shared = jnp.where(
+            real, overlaps(anchors, rows[:, 1:5], areas(anchors), areas(rows[:, 1:5])), -1
+        )
         # An overlap of nothing is no reason for a pair.
         paired, _ = match(shared, 1e-6, min(shared.shape))
         best, nearest = shared.max(1), shared.argmax(1)

@@ -11,7 +11,7 @@ from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.control import loops
 from mixnet.ops.registry import op
 from mixnet.ops.tracing.step import as_step
-from mixnet.ops.vision.boxes import Format, floating, overlaps, to_centers, to_corners
+from mixnet.ops.vision.boxes import Format, areas, floating, overlaps, to_centers, to_corners
 
 # Boxes that are decided at once: the overlaps of so many with all boxes are in memory at a time.
 _TILE = 128
@@ -33,6 +33,7 @@ def survivors(
     threshold: float,
     inclusive: bool = False,
     pixel: int = 0,
+    sizes: jax.Array | None = None,
 ) -> Any:
     """Which boxes stay when each, best first, removes the later ones that it overlaps.
 
@@ -42,13 +43,16 @@ def survivors(
         classes: ``(n,)``; boxes of different classes do not compete.
         threshold: intersection over union above which the later box goes.
         inclusive: it goes at the threshold, too.
-        pixel: see ``overlaps``.
+        pixel: as in ``areas``.
+        sizes: ``(n,)``, areas of the boxes, if not those of their corners.
 
     Returns:
         ``(n,)`` of booleans.
     """
     by_class = classes is not None
-    boxes = corners if classes is None else jnp.concatenate([corners, classes[:, None]], -1)
+    sizes = areas(corners, pixel=pixel) if sizes is None else sizes
+    columns = [corners, sizes[:, None], *([] if classes is None else [classes[:, None]])]
+    boxes = jnp.concatenate(columns, -1)
     rule = {"threshold": float(threshold), "inclusive": inclusive, "pixel": pixel}
     return _survivors(candidates, boxes, by_class=by_class, **rule)
 
@@ -63,9 +67,9 @@ def _survivors_of_one(
     by_class: bool,
 ) -> Any:
     def clashes(some: jax.Array, every: jax.Array) -> Any:
-        shared = overlaps(some[:, :4], every[:, :4], pixel)
+        shared = overlaps(some[:, :4], every[:, :4], some[:, 4], every[:, 4], pixel)
         beaten = shared >= threshold if inclusive else shared > threshold
-        return beaten & (some[:, None, 4] == every[None, :, 4]) if by_class else beaten
+        return beaten & (some[:, None, 5] == every[None, :, 5]) if by_class else beaten
 
     count = candidates.shape[0]
     tile = min(_TILE, count)
@@ -156,8 +160,11 @@ def box_nms(
             valid = valid & (rows[:, id_index] != background_id)
         order = jnp.argsort(jnp.where(valid, -scores, jnp.inf))[:looked]
         corners = rows[:, box] if in_format == "corner" else to_corners(rows[:, box])
+        sizes = areas(rows[:, box], in_format)[order]
         classes = rows[order, id_index] if by_class else None
-        keep = survivors(valid[order], corners[order], classes, threshold=overlap_thresh)
+        keep = survivors(
+            valid[order], corners[order], classes, threshold=overlap_thresh, sizes=sizes
+        )
         front = jnp.argsort(~keep)
         return order[front], keep[front]
 

@@ -57,17 +57,17 @@ def _clashes(
 ) -> Any:
     """A matrix that says which of ``some`` boxes overlap which of ``every`` too much; boxes are columns."""
     kind = some.dtype.type
-    some, areas = some[:, :, None], _sides(some, some, pixel)
-    both = _sides(some, every[:, None], pixel)
-    union = areas[:, None] + _sides(every, every, pixel) - both
+    some = some[:, :, None]
+    both = _shared_area(some, every[:, None], pixel)
+    union = some[4] + every[4] - both
     shared = np.where(both > 0, both / np.where(union > 0, union, kind(1)), kind(0))
     limit = kind(threshold)
     clashes = shared >= limit if inclusive else shared > limit
-    return clashes & (some[4] == every[4]) if by_class else clashes
+    return clashes & (some[5] == every[5]) if by_class else clashes
 
 
-def _sides(one: Any, other: Any, pixel: int) -> Any:
-    """The areas of the intersections of boxes."""
+def _shared_area(one: Any, other: Any, pixel: int) -> Any:
+    """The area that boxes share."""
     zero, more = one.dtype.type(0), one.dtype.type(pixel)
     area = None
     for axis in range(2):

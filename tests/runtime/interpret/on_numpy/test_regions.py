@@ -21,7 +21,8 @@ def interpreted(function: Any, *arrays: np.ndarray) -> Any:
 def boxes(*shape: int, classes: bool) -> np.ndarray:
     random = np.random.default_rng(len(shape) + shape[-1])
     low = random.uniform(0, 1, (*shape, 2))
-    rows = [low, low + random.uniform(-0.02, 0.3, (*shape, 2))]  # some are turned
+    sides = random.uniform(-0.02, 0.3, (*shape, 2))  # some are turned
+    rows = [low, low + sides, np.prod(np.maximum(sides, 0), -1, keepdims=True)]
     if classes:
         rows.append(random.integers(0, 3, (*shape, 1)))
     return np.concatenate(rows, -1).astype("float32")
