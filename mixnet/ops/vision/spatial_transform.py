@@ -112,11 +112,11 @@ def _sample(images: jax.Array, grid: jax.Array) -> Any:
     below, right = combined(shares[:, 1], shares[:, 0])
     values = _elements(images.reshape(batch, channels, -1), row * np.int32(width) + column)
     shape = (batch, channels, *corners[1:])
-    seen, right, below = (
+    is_inside, right, below = (
         jax.lax.broadcast_in_dim(each, shape, (0, 2, 3, 4, 5))
         for each in (row_inside & column_inside, right, below)
     )
-    parts = jax.lax.select(seen, values, jnp.zeros_like(values)) * right * below
+    parts = jax.lax.select(is_inside, values, jnp.zeros_like(values)) * right * below
     upper, lower = parts[:, :, 0], parts[:, :, 1]
     return upper[:, :, 0] + upper[:, :, 1] + lower[:, :, 0] + lower[:, :, 1]
 

@@ -78,6 +78,7 @@ def runner_of(
     runner = _runners.get(key)
     if runner is None:
         runner = _new_runner(op, statics, inputs, scalars, context)
+        # Cleared rather than trimmed: making a runner again costs little, as its trace is cached.
         if len(_runners) >= _MOST_RUNNERS:
             _runners.clear()
         _runners[key] = runner
@@ -104,6 +105,7 @@ def _new_runner(
             raise on_numpy.NoRuleError("what must not depend on the last bit")
         return Runner(on_numpy.closed(jaxpr), on_numpy.cost(jaxpr))
     except on_numpy.NoRuleError:
+        # The operators around it are still interpreted, so only this one waits for the compiler.
         return _compiled_alone(op, statics, inputs, scalars, context)
 
 
