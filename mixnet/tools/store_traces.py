@@ -2,8 +2,8 @@
 
 Each program runs in a process of its own, and the calls of its operators are added to those that are known.
 Then every call is traced, for further shapes, too; what these traces have in common is stored if it gives
-the trace for one more shape. Without programs, the known calls are traced again, as after a change of an
-operator and for another version of JAX.
+the trace for one more shape. Without programs, the known calls are traced again whose operators have
+changed, or all for another version of JAX and after a change of the comparison (``--all``).
 """
 
 from __future__ import annotations
@@ -25,13 +25,17 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+import numpy as np
+
 from mixnet.ops.operator import Operator
 from mixnet.ops.registry import find
+from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.ops.tracing import shape_free, stored, traced
 from mixnet.ops.tracing.comparison import compared
 from mixnet.ops.tracing.inlined import inlined
 from mixnet.ops.tracing.proof import changed, doubled, far, near, tripled
 from mixnet.ops.tracing.template import Call, Template
+from mixnet.passes.differentiate import BackwardOp
 
 Calls = dict[bytes, tuple[str, str, tuple[Any, ...], list[Any]]]
 """Of each family of calls: the kind of its entry, the operator's name, what else decides, and examples.
@@ -83,10 +87,35 @@ def operator_of(name: str) -> Operator:
     return operator
 
 
-def entries_of(calls: Calls) -> dict[bytes, tuple[set[str], bytes]]:
-    """The entries for these calls, by key; calls of which too little is known have none."""
-    entries: dict[bytes, tuple[set[str], bytes]] = {}
+Entries = dict[bytes, tuple[set[str], bytes]]
+"""By keys, the paths of the source files of each entry and its content."""
+
+
+def current_entries() -> Entries:
+    """The entries in the file for this version of JAX whose source files have not changed since."""
+    file = stored.file_here()
+    sources = list(file.sources)
+    changed = {i for i, name in enumerate(sources) if not stored.is_unchanged(file, name)}
+    entries: Entries = {}
+    for key in file.all_keys():
+        entry = file.entry(key)
+        if entry is not None and changed.isdisjoint(entry[0]):
+            entries[key] = {sources[i] for i in entry[0]}, entry[1]
+    return entries
+
+
+def entries_of(calls: Calls, known: Entries | None = None) -> Entries:
+    """The entries for these calls, by key; calls of which too little is known have none.
+
+    Args:
+        calls: the calls.
+        known: entries that need not be made again.
+    """
+    entries: Entries = {}
     for key, (kind, name, rest, examples) in calls.items():
+        if known and key in known:
+            entries[key] = known[key]
+            continue
         op = operator_of(name)
         traced.clear()
         content: Any
@@ -169,6 +198,36 @@ def templates_of(op: Operator, scalars: int, examples: Sequence[Call]) -> list[T
     return templates
 
 
+def with_inferred_shapes(op: Operator, scalars: int, call: Call) -> Call:
+    """The call with the shapes that follow from its first input: of parameters, states and heads.
+
+    Args:
+        op: the operator, or the gradient of one.
+        scalars: how many numbers are inputs too.
+        call: with shapes that need not fit together.
+
+    Raises:
+        Exception: what the operator raises for such a first input.
+    """
+    forward, statics, heads = op, call.statics, 0
+    if type(op) is BackwardOp:
+        forward, statics = op.forward, call.statics[0]
+        heads = len(call.statics[1])
+    names = forward.argument_names(statics)
+    inputs = list(call.inputs[heads:])
+    shapes = forward.infer_input_shapes(statics, {names[0]: inputs[0][0]})
+    for place, name in enumerate(names):
+        if name in shapes:
+            inputs[place] = (tuple(shapes[name]), inputs[place][1])
+    if forward.takes_key:
+        inputs[-1] = STREAM_SPEC
+    if not heads:
+        return Call(call.statics, tuple(inputs))
+    results = traced.trace(forward, Call(statics, tuple(inputs)), scalars).out_avals
+    of_heads = [(results[i].shape, np.dtype(results[i].dtype)) for i in call.statics[1]]
+    return Call(call.statics, (*of_heads, *inputs))
+
+
 def template_of(op: Operator, scalars: int, call: Call) -> Template | None:
     """The template of calls like one; None if there is none.
 
@@ -177,9 +236,16 @@ def template_of(op: Operator, scalars: int, call: Call) -> Template | None:
         scalars: how many numbers are inputs too.
         call: the example.
     """
-    for change, prove in ((far, near), (doubled, tripled)):
-        other, proof = changed(call, change), changed(call, prove)
+    for change, prove, derive in (
+        (far, near, False),
+        (doubled, tripled, False),
+        (far, near, True),
+        (doubled, tripled, True),
+    ):
         try:
+            other, proof = changed(call, change), changed(call, prove)
+            if derive:
+                other, proof = (with_inferred_shapes(op, scalars, each) for each in (other, proof))
             template = compared(
                 call, traced.trace(op, call, scalars), other, traced.trace(op, other, scalars)
             )
@@ -225,6 +291,9 @@ def main() -> None:
     """Add the calls of programs, and write the file of this version of JAX."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("programs", nargs="*", help="Python files that use mxnet or mixnet")
+    parser.add_argument(
+        "--all", action="store_true", help="trace all calls again, not only those of changed files"
+    )
     options = parser.parse_args()
     if _TO in os.environ:
         _run(options.programs[0])
@@ -237,7 +306,7 @@ def main() -> None:
         print(f"{program}: {len(calls) - before} more calls", flush=True)
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(pickle.dumps(dict(sorted(calls.items())), protocol=5))
-    entries = entries_of(calls)
+    entries = entries_of(calls, None if options.all else current_entries())
     path = stored.write(entries)
     print(f"{path}: {len(entries)} entries of {len(calls)} calls, {path.stat().st_size:,} bytes")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -79,3 +81,15 @@ def test_a_block_whose_code_fails_leaves_it_on():
     with pytest.raises(RuntimeError, match="from the block"):
         net(mx.nd.ones((2, 2)))
     assert gc.isenabled()
+
+
+def test_nothing_is_collected_while_mixnet_is_imported() -> None:
+    program = (
+        "import gc\ncollections = []\n"
+        "gc.callbacks.append(lambda phase, info: collections.append(info['generation']))\n"
+        "import mixnet\nprint(collections.count(2), gc.isenabled())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True
+    )
+    assert done.stdout.split() == ["0", "True"]

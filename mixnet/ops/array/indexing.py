@@ -299,6 +299,12 @@ def scatter_nd(data, indices, *, shape: Extents):
     return jnp.zeros(shape, data.dtype).at[_places(indices, shape)].set(data)
 
 
+@scatter_nd.set_gradient
+def _(head, out, data, indices, *, shape):
+    # As in MXNet: of elements that are written to one place, each has the gradient of that place.
+    return head[_places(indices, shape)], None
+
+
 @op("_scatter_set_nd", dtypes=Dtypes(own={"indices": None}), aliases=["_npi_scatter_set_nd"])
 def scatter_set_nd(lhs, rhs, indices, *, shape: Shape):
     """``lhs`` with ``rhs`` at ``indices``, as ``gather_nd`` reads them.

@@ -185,16 +185,33 @@ def _file() -> File | None:
     return _loaded
 
 
-def _read() -> File:
+def file_here() -> File:
+    """The content of the file for this version of JAX; :data:`NONE` if there is none that can be read."""
     path = path_here()
-    _changed.clear()
     if not pickling.can_write() or not path.exists():
         return NONE
     try:
-        file = File(*pickle.loads(path.read_bytes()))
-        newest = path.stat().st_mtime + _UNCHANGED_SECONDS
+        return File(*pickle.loads(path.read_bytes()))
     except Exception:  # truncated, for example: everything is traced
         return NONE
+
+
+def is_unchanged(file: File, name: str) -> bool:
+    """Whether a source file has the content that traces were made from.
+
+    Args:
+        file: the traces.
+        name: the path of the source file in the package.
+    """
+    return (SOURCES / name).exists() and _checksum(name) == file.sources[name]
+
+
+def _read() -> File:
+    _changed.clear()
+    file = file_here()
+    if file is NONE:
+        return NONE
+    newest = path_here().stat().st_mtime + _UNCHANGED_SECONDS
     for number, (name, (size, checksum)) in enumerate(file.sources.items()):
         try:
             facts = os.stat(f"{SOURCES}/{name}")

@@ -82,26 +82,61 @@ def grid_generator(
     return (data + jnp.stack([x, y])) / half - 1
 
 
-def _sample(image: jax.Array, grid: jax.Array) -> Any:
-    """One image ``(channels, height, width)`` at ``(2, ...)`` places; 0 outside of it."""
-    height, width = image.shape[1:]
-    x = (grid[0] + 1) * (width - 1) / 2
-    y = (grid[1] + 1) * (height - 1) / 2
-    left, top = jnp.floor(x), jnp.floor(y)
+def _sample(images: jax.Array, grid: jax.Array) -> Any:
+    """Images ``(batch, channels, height, width)`` at ``(batch, 2, ...)`` places; 0 outside of them.
 
-    def corner(row: jax.Array, column: jax.Array) -> Any:
-        inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
-        # A place far outside has no whole number; it is masked, so any index will do.
-        i = jnp.where(inside, row, 0).astype(jnp.int32)
-        j = jnp.where(inside, column, 0).astype(jnp.int32)
-        return jnp.where(inside, image[:, i, j], 0)
+    The four corners of all places are computed at once and by ``jax.lax``: one by one, by ``jax.numpy``,
+    they took three times as long to trace.
+    """
+    batch, channels, height, width = images.shape
+    dtype = grid.dtype
+    extents = np.array([width, height], dtype).reshape(1, 2, 1, 1)
+    places = (grid + 1) * (extents - 1) / np.array(2, dtype)
+    before = jax.lax.stop_gradient(jax.lax.floor(places))
+    share = places - before
+    shares = jnp.stack([1 - share, share], 2)  # (batch, x and y, before and behind, ...)
+    pixels = before[:, :, None] + np.array([0, 1], dtype).reshape(1, 1, 2, 1, 1)
+    inside = (pixels >= 0) & (pixels < extents[:, :, None])
+    # A place far outside has no whole number; it is masked, so any index will do.
+    whole = jax.lax.select(inside, pixels, jnp.zeros_like(pixels)).astype(np.int32)
+    corners = (batch, 2, 2, *grid.shape[2:])  # rows, then columns
 
-    right, below = x - left, y - top
-    return (
-        corner(top, left) * (1 - right) * (1 - below)
-        + corner(top, left + 1) * right * (1 - below)
-        + corner(top + 1, left) * (1 - right) * below
-        + corner(top + 1, left + 1) * right * below
+    def combined(of_rows: jax.Array, of_columns: jax.Array) -> tuple[Any, ...]:
+        return tuple(
+            jax.lax.broadcast_in_dim(each, corners, (0, axis, 3, 4))
+            for axis, each in ((1, of_rows), (2, of_columns))
+        )
+
+    row, column = combined(whole[:, 1], whole[:, 0])
+    row_inside, column_inside = combined(inside[:, 1], inside[:, 0])
+    below, right = combined(shares[:, 1], shares[:, 0])
+    values = _elements(images.reshape(batch, channels, -1), row * np.int32(width) + column)
+    shape = (batch, channels, *corners[1:])
+    is_inside, right, below = (
+        jax.lax.broadcast_in_dim(each, shape, (0, 2, 3, 4, 5))
+        for each in (row_inside & column_inside, right, below)
+    )
+    parts = jax.lax.select(is_inside, values, jnp.zeros_like(values)) * right * below
+    upper, lower = parts[:, :, 0], parts[:, :, 1]
+    return upper[:, :, 0] + upper[:, :, 1] + lower[:, :, 0] + lower[:, :, 1]
+
+
+def _elements(images: jax.Array, index: jax.Array) -> Any:
+    """Elements of ``(batch, channels, pixels)`` at ``(batch, ...)`` for all channels."""
+    channels = images.shape[1]
+    numbers = jax.lax.GatherDimensionNumbers(
+        offset_dims=(1,),
+        collapsed_slice_dims=(2,),
+        start_index_map=(2,),
+        operand_batching_dims=(0,),
+        start_indices_batching_dims=(0,),
+    )
+    return jax.lax.gather(
+        images,
+        index[..., None],
+        numbers,
+        (1, channels, 1),
+        mode=jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS,
     )
 
 
@@ -126,7 +161,7 @@ def bilinear_sampler(data, grid, *, cudnn_off: bool | None = None):
             f"BilinearSampler: data {data.shape} and grid {grid.shape} must be (batch, channels, "
             f"height, width) and (batch, 2, out_height, out_width)."
         )
-    return jax.vmap(_sample)(data, grid)
+    return _sample(data, grid)
 
 
 @op("SpatialTransformer", floats=True, one_dtype=True)
@@ -157,4 +192,4 @@ def spatial_transformer(
             f"SpatialTransformer: data {data.shape} and loc {loc.shape} must be (batch, channels, "
             f"height, width) and (batch, 6)."
         )
-    return jax.vmap(_sample)(data, _affine_grid("SpatialTransformer", loc, target_shape))
+    return _sample(data, _affine_grid("SpatialTransformer", loc, target_shape))

@@ -16,6 +16,7 @@ from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.ops.tracing.shape_free import ShapeFree, common_shape, form_of
 from mixnet.ops.tracing.traced import Known, traced
+from mixnet.private_jax.jaxprs import ClosedJaxpr
 from mixnet.runtime.compile.ahead import compile_for
 from mixnet.runtime.devices.to_device import to_device
 from mixnet.runtime.interpret import on_numpy
@@ -53,8 +54,17 @@ class Runner(NamedTuple):
     calls_python: bool = False
 
 
-# The signs of the vectors are arbitrary, and XLA's may differ: they must not change when it takes over.
-_AMBIGUOUS = frozenset({"eig", "eigh", "svd", "qr"})
+def _has_arbitrary_signs(jaxpr: ClosedJaxpr) -> bool:
+    """Whether results have signs that must not change when XLA, whose LAPACK may choose others, takes over.
+
+    Operators make the largest elements of the vectors of ``eigh`` and ``svd`` positive, and ``qr``
+    has its signs from the matrix. The vectors of ``eig`` are what LAPACK returns.
+    """
+    return any(
+        each.primitive.name == "eig" and each.params["compute_right_eigenvectors"]
+        for each in jaxpr.jaxpr.eqns
+    )
+
 
 _runners: dict[Any, Runner] = {}
 _MOST_RUNNERS = 10_000
@@ -68,6 +78,7 @@ def runner_of(
     runner = _runners.get(key)
     if runner is None:
         runner = _new_runner(op, statics, inputs, scalars, context)
+        # Cleared rather than trimmed: making a runner again costs little, as its trace is cached.
         if len(_runners) >= _MOST_RUNNERS:
             _runners.clear()
         _runners[key] = runner
@@ -91,10 +102,11 @@ def _new_runner(
         # Rejection sampling draws again until a number is accepted: the last bit of one changes
         # all later ones.
         rejects = op.takes_key and "while" in names and not op.draws_per_element
-        if rejects or not names.isdisjoint(_AMBIGUOUS):
+        if rejects or _has_arbitrary_signs(jaxpr):
             raise on_numpy.NoRuleError("what must not depend on the last bit")
         return Runner(on_numpy.closed(jaxpr), on_numpy.cost(jaxpr))
     except on_numpy.NoRuleError:
+        # The operators around it are still interpreted, so only this one waits for the compiler.
         return _compiled_alone(op, statics, inputs, scalars, context)
 
 

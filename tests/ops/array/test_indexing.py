@@ -53,3 +53,14 @@ def test_gradient_of_the_gradient_of_pick():
         squares = (slope * slope).sum()  # 9 x^4 at the place picked
     squares.backward()
     np.testing.assert_allclose(x.grad.asnumpy(), [[0, 36 * 8, 0]], rtol=1e-6)
+
+
+def test_elements_scattered_to_one_place_have_its_gradient():
+    """Numbers of MXNet 1.9.1."""
+    x = mx.nd.array([1.0, 2.0, 3.0])
+    x.attach_grad()
+    with autograd.record():
+        scattered = mx.nd.scatter_nd(x, mx.nd.array([[0, 0, 1]]), shape=(2,))
+    scattered.backward(mx.nd.array([5.0, 7.0]))
+    assert scattered.asnumpy().tolist() == [2, 3]
+    assert x.grad.asnumpy().tolist() == [5, 5, 7]

@@ -230,7 +230,7 @@ _TENSOR = [
     Record(
         "gather_nd", [(3, 4), (2, 5)], {}, lambda a, i: a[tuple(i.astype(int))], integers={1: 3}
     ),
-    Record("scatter_nd", [(2,), (1, 2)], {"shape": (3,)}, stored=True, integers={1: 1}),
+    Record("scatter_nd", [(1,), (1, 1)], {"shape": (3,)}, stored=True, integers={1: 1}),
     Record(
         "_scatter_set_nd", [(3,), (1,), (1, 1)], {"shape": (3,)},
         lambda x, v, i: np.where(np.arange(3) == i[0, 0], v[0], x), integers={2: 3},

@@ -298,3 +298,35 @@ def test_the_command(
     nd.dot(nd.ones((7, 6)), nd.ones((6, 2))).asnumpy()
     nd.exp(nd.ones((7, 6))).asnumpy()
     assert "dot" not in traces and "exp" not in traces
+
+
+def test_the_command_keeps_entries_whose_sources_have_not_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = store_traces.current_entries()
+    key, (sources, content) = next(iter(before.items()))
+    file = stored._file()
+    assert file is not None and len(before) == len(usable_keys(file))
+    calls, _ = store_traces.known_calls()
+    monkeypatch.setattr(store_traces, "SourcesRead", None)  # nothing is traced
+    assert store_traces.entries_of({key: calls[key]}, before) == {key: (sources, content)}
+    for each in file.sources:
+        (tmp_path / each).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(stored.SOURCES / each, tmp_path / each)
+    name = source_of("softmax")
+    (tmp_path / name).write_text("another program")
+    monkeypatch.setattr(stored, "SOURCES", tmp_path)
+    after = store_traces.current_entries()
+    assert after and all(name not in paths for paths, _ in after.values())
+    assert after.items() <= before.items()
+
+
+def test_shapes_that_follow_from_the_data() -> None:
+    op = find("FullyConnected")
+    statics, _ = op.bind({"num_hidden": 5})
+    inputs = ((3, 4), F32), ((9, 9), F32), ((9,), F32)
+    shapes = ((3, 4), F32), ((5, 4), F32), ((5,), F32)
+    assert store_traces.with_inferred_shapes(op, 0, Call(statics, inputs)).inputs == shapes
+    gradient = Call((statics, (0,), (0, 1)), (((9, 9), F32), *inputs))
+    inferred = store_traces.with_inferred_shapes(BackwardOp(op), 0, gradient)
+    assert inferred.inputs == (((3, 5), F32), *shapes)
