@@ -168,7 +168,7 @@ def arange(
         ctx: device of the array; the current context by default.
         dtype: of the array.
     """
-    attributes = {"start": start, "stop": stop, "step": step, "repeat": repeat}
+    attributes: dict[str, Any] = {"start": start, "stop": stop, "step": step, "repeat": repeat}
     if stop is None:
         attributes |= {"start": 0.0, "stop": start}
     attributes |= {"dtype": dtype_name(NONE_AS_DTYPE if dtype is None else dtype), "ctx": ctx}
@@ -190,7 +190,7 @@ def linspace(
         ctx: device of the array; the current context by default.
         dtype: of the array.
     """
-    attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
+    attributes: dict[str, Any] = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
     attributes |= {"dtype": dtype_name(NONE_AS_DTYPE if dtype is None else dtype), "ctx": ctx}
     return invoke(find("_linspace"), (), attributes)
 
