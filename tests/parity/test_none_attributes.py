@@ -42,11 +42,11 @@ def computes(question: dict[str, Any]) -> bool:
 
 
 def test_every_attribute() -> None:
-    asked = [q for q in questions() if q["kind"] in COMPUTES.get(q["op"], {})]
-    assert len(asked) > 700
+    calls = [q for q in questions() if q["kind"] in COMPUTES.get(q["op"], {})]
+    assert len(calls) > 700
     wrong = [
         f"{q['op']}({q['kind']}=None): MXNet {'computes' if expected else 'refuses'}"
-        for q in asked
+        for q in calls
         if (expected := COMPUTES[q["op"]][q["kind"]]) != computes(q)
         and (q["op"], q["kind"]) not in DIFFER
     ]
