@@ -158,6 +158,10 @@ class ContextError(MXNetError, ValueError, mxnet_name="MXNetError"):
     """A device does not exist, or arrays live on different devices."""
 
 
+class ContextKindError(ContextError, TypeError, mxnet_name="TypeError"):
+    """Something else than a device was given as one."""
+
+
 class OptionError(MXNetError, NotImplementedError, mxnet_name="NotImplementedError"):
     """A value of an option of NumPy that is not supported."""
 

@@ -10,7 +10,13 @@ from typing import Any, ClassVar
 import jax
 
 from mixnet import config
-from mixnet.base import AttributeTypeError, ContextError, UnknownNameError, classproperty
+from mixnet.base import (
+    AttributeTypeError,
+    ContextError,
+    ContextKindError,
+    UnknownNameError,
+    classproperty,
+)
 from mixnet.base import with_metaclass as with_metaclass
 from mixnet.process.scopes import Entries, Exit
 from mixnet.process.tasks import PerTask
@@ -208,7 +214,7 @@ def as_context(value: object) -> Context:
     if isinstance(value, str):
         name, _, number = value.rstrip(")").partition("(")
         return Context(name, int(number) if number.isdigit() else 0)
-    raise ContextError(f"ctx={value!r:.60} is not a context; use mx.cpu(), mx.gpu(0), ...")
+    raise ContextKindError(f"ctx={value!r:.60} is not a context; use mx.cpu(), mx.gpu(0), ...")
 
 
 def set_default(context: Context) -> None:

@@ -25,6 +25,7 @@ from mixnet.ndarray.capsule import Capsule
 from mixnet.ndarray.invoke import invoke, invoke_any
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import find
+from mixnet.ops.schema.dtypes import NONE_AS_DTYPE
 from mixnet.runtime.record.record import wait_for_all
 from mixnet.runtime.value.value import from_device, from_host
 from mixnet.util import is_np_shape
@@ -167,10 +168,11 @@ def arange(
         ctx: device of the array; the current context by default.
         dtype: of the array.
     """
-    attributes = {"start": start, "stop": stop, "step": step, "repeat": repeat}
+    attributes: dict[str, Any] = {"start": start, "stop": stop, "step": step, "repeat": repeat}
     if stop is None:
         attributes |= {"start": 0.0, "stop": start}
-    return invoke(find("_arange"), (), {**attributes, "dtype": dtype_name(dtype), "ctx": ctx})
+    attributes |= {"dtype": dtype_name(NONE_AS_DTYPE if dtype is None else dtype), "ctx": ctx}
+    return invoke(find("_arange"), (), attributes)
 
 
 def linspace(
@@ -188,8 +190,9 @@ def linspace(
         ctx: device of the array; the current context by default.
         dtype: of the array.
     """
-    attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
-    return invoke(find("_linspace"), (), {**attributes, "dtype": dtype_name(dtype), "ctx": ctx})
+    attributes: dict[str, Any] = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
+    attributes |= {"dtype": dtype_name(NONE_AS_DTYPE if dtype is None else dtype), "ctx": ctx}
+    return invoke(find("_linspace"), (), attributes)
 
 
 def eye(

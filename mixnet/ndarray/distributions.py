@@ -17,6 +17,7 @@ from mixnet.ops.random.sample import DISTRIBUTIONS
 from mixnet.ops.schema.arguments import checked
 from mixnet.ops.schema.attributes import PositiveScalar, Scalar
 from mixnet.ops.schema.docstrings import with_arguments
+from mixnet.ops.schema.dtypes import NONE_AS_DTYPE
 
 if TYPE_CHECKING:
     from mixnet.dtype import DTypeLike
@@ -194,6 +195,8 @@ def _signed(
         if len(args) > len(names) or not arguments.keys().isdisjoint(kwargs):
             signature.bind(*args, **kwargs)  # raises Python's own error
         arguments |= kwargs
+        if "dtype" in arguments and arguments["dtype"] is None:
+            arguments["dtype"] = NONE_AS_DTYPE
         if not arguments.keys() >= necessary:
             signature.bind(*args, **kwargs)
         for name in [name for name, value in arguments.items() if value is _Null]:

@@ -296,6 +296,8 @@ def make_function(
             attributes.update(zip(order, args, strict=False))
         if array_class is not None:
             check_face(op, arrays, array_class._is_numpys)
+        if "dtype" in attributes and attributes["dtype"] is None:
+            op.read_no_dtype(attributes, (type(arrays[0]) if arrays else made_class)._is_numpys)
         if key is None:
             return invoke_any(op, arrays, attributes, out, made_class)
         named = dict(attributes)

@@ -267,7 +267,7 @@ def _from_coordinates(
     data: ArrayLike, where: Any, shape: Any, context: Context, dtype: DTypeLike
 ) -> CSRNDArray:
     if len(where) != 2:
-        raise AttributeValueError(
+        raise AttributeKindError(
             f"csr_matrix: (data, (rows, columns)) or (data, indices, indptr) make a matrix, not "
             f"positions in {len(where)} array(s)."
         )
@@ -324,7 +324,7 @@ def _rows_of_parts(
     parts: tuple[Any, ...], shape: Any, context: Context, dtype: DTypeLike
 ) -> RowSparseNDArray:
     if len(parts) < 2 or (len(parts) > 2 and not _is_shape(parts)):
-        raise AttributeValueError(
+        raise AttributeKindError(
             f"row_sparse_array: a tuple must be a shape of two axes or more, or (data, indices), not "
             f"{parts!r:.80}."
         )

@@ -96,6 +96,8 @@ class Namespace:
 
         def __getattr__(name: str) -> Any:
             if name == "__all__":  # what `import *` brings
+                if self.title.endswith("._internal") and not self.prefix:
+                    return _private_names(here)
                 return [each for each in __dir__() if not each.startswith("_")]
             if name.startswith("__"):
                 raise AttributeError(name)
@@ -110,6 +112,16 @@ class Namespace:
         if modules is None:
             _complete_dict(here, __getattr__, self.names)
         return __getattr__, __dir__
+
+
+def _private_names(here: dict[str, Any]) -> list[str]:
+    """Names with an underscore: of operators, and of the functions that a module itself defines."""
+    own = [
+        name
+        for name, value in here.items()
+        if getattr(value, "__module__", None) == here["__name__"] and name[:2] != "__"
+    ]
+    return sorted({*own, *(name for name in OPERATORS if name.startswith("_"))})
 
 
 def _complete_dict(

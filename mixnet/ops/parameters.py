@@ -21,6 +21,7 @@ from mixnet.ops.schema.attributes import (
     missing,
 )
 from mixnet.ops.schema.docstrings import about_arrays, with_arguments, with_attributes
+from mixnet.ops.schema.dtypes import NONE_AS_DTYPE
 
 # Keyword-only parameters that the runtime fills in; they are no attributes. A ``key`` that is
 # annotated as a string or a number is an attribute.
@@ -139,6 +140,17 @@ class Parametrized(Operator):
                 f"omitted."
             )
         return int(count)
+
+    def read_no_dtype(self, attributes: dict[str, Any], numpys: bool = False) -> None:
+        """Replace a ``dtype=None`` of a call, which is not a dtype that was left out.
+
+        To NumPy, and so to functions of ``mx.nd`` and ``mx.sym``, it is float64; functions of ``mx.np``
+        use their default.
+        """
+        if numpys or self.name.startswith("_np"):
+            del attributes["dtype"]
+        elif "dtype" in self.attributes:
+            attributes["dtype"] = NONE_AS_DTYPE
 
     # ---- attributes of a call -------------------------------------------------------------------
 

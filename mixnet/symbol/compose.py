@@ -101,6 +101,8 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
             symbols = _named_inputs(op, args, kwargs)
         kwargs.update(zip(order, rest, strict=False))
         kwargs.pop("ctx", None)
+        if "dtype" in kwargs and kwargs["dtype"] is None:
+            op.read_no_dtype(kwargs)
         name, attr = _name_by_position(op, rest[len(order) :], name, attr)
         return compose(op, called, symbols, kwargs, name, attr)
 
@@ -217,7 +219,7 @@ def _divided(op: Op, attributes: Mapping[str, Any]) -> tuple[dict[str, Any], dic
         k: v
         for k, declared in op.attributes.items()
         if (v := attributes.get(k, _Null)) is not _Null
-        and (v is not None or declared.required or declared.optional)
+        and (v is not None or declared.kind != "a dtype" or declared.optional)
     }
     users = {k: v for k, v in attributes.items() if k not in op.attributes}
     for k, v in users.items():

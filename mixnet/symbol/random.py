@@ -14,10 +14,9 @@ from mixnet.symbol.symbol import Symbol
 def _call(op: str, symbols: Sequence[Symbol], attributes: dict[str, Any]) -> Symbol:
     attributes.pop("out", None)
     attributes.pop("ctx", None)  # a symbol runs where it is bound
-    if not attributes.get("dtype"):
-        attributes.pop(
-            "dtype", None
-        )  # not set explicitly: the node of a symbol file does not contain it
+    for each in ("dtype", "shape"):
+        if attributes.get(each) is None:  # the node of a symbol file does not contain it
+            attributes.pop(each, None)
     if symbols and not attributes.get("shape"):
         attributes.pop("shape", None)
     name, attr = attributes.pop("name", None), attributes.pop("attr", None)

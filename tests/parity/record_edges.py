@@ -64,7 +64,9 @@ def questions(families: Sequence[str] = FAMILIES) -> list[dict[str, Any]]:
         family = op.function.__module__.removeprefix("mixnet.ops.")
         if family not in families or record.op in RANDOM or op.takes_key:
             continue
-        inputs = [_input(record, place, tuple(shape)) for place, shape in enumerate(record.shapes)]
+        inputs = [
+            input_of(record, place, tuple(shape)) for place, shape in enumerate(record.shapes)
+        ]
         common = {
             "op": record.op, "attributes": dict(record.attrs),
             "variadic": bool(op.variadic) and op.num_args == "num_args",
@@ -109,7 +111,8 @@ def questions(families: Sequence[str] = FAMILIES) -> list[dict[str, Any]]:
     return json.loads(json.dumps(rows, default=lambda value: value.item()))
 
 
-def _input(record: Any, place: int, shape: tuple[int, ...]) -> dict[str, Any]:
+def input_of(record: Any, place: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    """How an input of a call is filled."""
     if place in record.dtypes and place not in record.integers:
         return {"shape": shape, "dtype": record.dtypes[place], "fill": "all"}
     if place in record.integers:

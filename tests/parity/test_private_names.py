@@ -291,3 +291,22 @@ def test_handles_identify_objects() -> None:
         assert each.handle.value == each.handle.value
     assert array.handle.value != array.copy().handle.value
     assert array.handle.value != array[0:1].handle.value
+
+
+@pytest.mark.parametrize(
+    ("module", "names"),
+    [
+        (
+            "ndarray._internal",
+            "_plus _maximum_scalar _square_sum _copyto _set_value _onehot_encode",
+        ),
+        ("symbol._internal", "_plus _maximum_scalar _square_sum _zeros _foreach"),
+        ("symbol.numpy", "abs concatenate einsum linspace var where zeros_like"),
+        ("symbol.numpy.linalg", "cholesky norm svd"),
+    ],
+)
+def test_star_import(module: str, names: str) -> None:
+    scope: dict[str, Any] = {}
+    exec(f"from mixnet.{module} import *", scope)
+    assert not [each for each in names.split() if not callable(scope.get(each))]
+    assert "annotations" not in scope

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from mixnet.base import AxisError, OperatorValueError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import (
+    NONE_IS_EMPTY,
     Axes,
     Axis,
     Count,
@@ -78,7 +79,7 @@ def repeat(data, *, repeats: Count, axis: Axis | None = None):
 
 
 @op("tile", method=True, flops=0, aliases=["_npi_tile"])
-def tile(data, *, reps: Extents):
+def tile(data, *, reps: Annotated[Extents, NONE_IS_EMPTY]):
     """The whole array repeated ``reps[i]`` times along each axis ``i``.
 
     Source: MXNet operator ``tile``.

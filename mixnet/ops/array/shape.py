@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ from mixnet.base import AxisError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import (
+    NONE_IS_EMPTY,
     Axes,
     NewAxis,
     Shape,
@@ -129,7 +130,7 @@ def reshape(
     *,
     shape: Shape = (),
     reverse: bool = False,
-    target_shape: Shape = (),
+    target_shape: Annotated[Shape, NONE_IS_EMPTY] = (),
     keep_highest: bool = False,
 ):
     """The elements in another shape; codes 0, -1, -2, -3 and -4 as MXNet has them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import numpy as np
@@ -11,6 +11,7 @@ from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import (
+    NONE_IS_EMPTY,
     Axes,
     Axis,
     Scalar,
@@ -27,7 +28,7 @@ from mixnet.ops.schema.rewrites import Rewrites
     rewrites=Rewrites(keeps_dtype=True),
     storage=storage_rules.SLICE,
 )
-def slice_(data, *, begin: tuple, end: tuple, step: tuple = ()):
+def slice_(data, *, begin: tuple, end: tuple, step: Annotated[tuple, NONE_IS_EMPTY] = ()):
     """``data[begin[0]:end[0]:step[0], ...]``; None is the beginning or the end of the axis.
 
     Source: MXNet operator ``slice``.
@@ -49,7 +50,7 @@ def _slices(name: str, data: Any, begin: tuple, end: tuple, step: tuple) -> tupl
 
 
 @op("_slice_assign", aliases=["_crop_assign", "_npi_slice_assign"], one_dtype=True)
-def slice_assign(lhs, rhs, *, begin: tuple, end: tuple, step: tuple = ()):
+def slice_assign(lhs, rhs, *, begin: tuple, end: tuple, step: Annotated[tuple, NONE_IS_EMPTY] = ()):
     """``lhs`` with ``rhs`` in the place of ``slice(lhs, begin, end, step)``.
 
     Args:
@@ -81,7 +82,14 @@ def _(lhs, *, begin, end, step):
     "_slice_assign_scalar",
     aliases=["_crop_assign_scalar", "_npi_slice_assign_scalar"],
 )
-def slice_assign_scalar(data, *, scalar: Scalar = 0.0, begin: tuple, end: tuple, step: tuple = ()):
+def slice_assign_scalar(
+    data,
+    *,
+    scalar: Scalar = 0.0,
+    begin: tuple,
+    end: tuple,
+    step: Annotated[tuple, NONE_IS_EMPTY] = (),
+):
     """``data`` with a number in the place of ``slice(data, begin, end, step)``.
 
     Source: MXNet operator ``_slice_assign_scalar``.

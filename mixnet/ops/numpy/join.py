@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import jax.numpy as jnp
 
@@ -12,7 +12,7 @@ from mixnet.ops.array.join import split_v2
 from mixnet.ops.numpy.arithmetic import promoted
 from mixnet.ops.numpy.shape import check_axis
 from mixnet.ops.registry import op
-from mixnet.ops.schema.attributes import Count, NewAxis, Shape
+from mixnet.ops.schema.attributes import NONE_IS_EMPTY, Count, NewAxis, Shape
 
 
 def _joined(name: str, data: tuple[Any, ...]) -> list[Any]:
@@ -87,7 +87,12 @@ def _declare_cut(name: str, axis_of: Any, text: str) -> None:
         return sections or len(indices)
 
     def cut(
-        data, *, indices: Shape, axis: int = 1, squeeze_axis: bool = False, sections: Count = 0
+        data,
+        *,
+        indices: Annotated[Shape, NONE_IS_EMPTY],
+        axis: int = 1,
+        squeeze_axis: bool = False,
+        sections: Count = 0,
     ):
         if data.ndim <= axis_of(data.ndim):
             raise ShapeError(

@@ -214,12 +214,13 @@ def broadcast_to(array, *, shape: Shape = ()):
 
 
 @op("_npi_flip")
-def flip(data, *, axis: Axes):
+def flip(data, *, axis: Axes | None):
     """The array with its elements in reverse order along ``axis``.
 
     Source: MXNet operator ``_npi_flip``.
     """
-    return jnp.flip(data, tuple({each % data.ndim for each in axis}))
+    axes = range(data.ndim) if axis is None else {each % data.ndim for each in axis}
+    return jnp.flip(data, tuple(axes))
 
 
 @op("_npi_rot90")

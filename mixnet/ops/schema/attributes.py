@@ -83,6 +83,9 @@ AxisPair = Annotated[Shape, Length(2), AxisOf()]
 NewAxis = Annotated[int, AxisOf(new=1)]
 """Annotation: an axis of a result that has one axis more than the first array."""
 
+NONE_IS_EMPTY = "None is empty"
+"""Mark of an annotation: None stands for no numbers."""
+
 REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "required"})()
 
 
@@ -112,6 +115,7 @@ class Attribute:
     dynamic: bool = False  # an input of the program rather than part of its structure
     limits: tuple[Limit, ...] = ()  # which values of its kind it takes
     axis: AxisOf | None = None  # whether it is an axis of the first array
+    none_is_empty: bool = False  # None stands for no numbers
 
     def description(self) -> str:
         """The type as MXNet words it: ``"int, optional, default='1'"``, ``"float, required"``."""
@@ -150,10 +154,12 @@ class Attribute:
             AttributeValueError: ``value`` cannot be one, or is out of range; names operator,
                 attribute and the way out.
         """
-        if value is None or (self.optional and isinstance(value, str) and value == "None"):
+        if value is None or (isinstance(value, str) and value == "None"):
             if self.optional:
                 return None
-            if not self.required:  # MXNet programs pass None for "not given"
+            if self.none_is_empty:
+                return ()
+            if value is None and self.kind in _WITHOUT_NONE and not self.required:
                 return self.default
         try:
             converted = self.convert(value)
@@ -195,6 +201,10 @@ class Attribute:
         return OperatorValueError(
             f"{operator}: {self.name}={value!r} is out of range; give {expected}.{default}"
         )
+
+
+_WITHOUT_NONE = ("a string", "hashable")
+"""Kinds of attributes of which MXNet has no check: None is their default."""
 
 
 def to_text(value: object) -> str:
@@ -360,7 +370,7 @@ _BY_TYPE: dict[Any, tuple[str, Callable[[Any], Any]]] = {
 
 def attribute(name: str, hint: Any, default: object) -> Attribute:
     """The attribute that a parameter ``name: hint = default`` declares."""
-    dynamic = optional = False
+    dynamic = optional = none_is_empty = False
     limits: tuple[Limit, ...] = ()
     axis = None
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
@@ -371,6 +381,7 @@ def attribute(name: str, hint: Any, default: object) -> Attribute:
         inner, *marks = typing.get_args(hint)
         words = [each for each in marks if isinstance(each, str)]
         dynamic = "scalar" in words or "scalars" in words
+        none_is_empty = NONE_IS_EMPTY in words
         kind, convert = next(
             (_BY_MARK[each] for each in words if each in _BY_MARK), _BY_TYPE[inner]
         )
@@ -383,7 +394,15 @@ def attribute(name: str, hint: Any, default: object) -> Attribute:
     else:
         kind, convert = _BY_TYPE.get(hint, ("hashable", _as_is))
     return Attribute(
-        name, kind, default, convert, optional or default is None, dynamic, limits, axis
+        name,
+        kind,
+        default,
+        convert,
+        optional or default is None,
+        dynamic,
+        limits,
+        axis,
+        none_is_empty,
     )
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 FLOAT32 = np.dtype("float32")
 Known = np.dtype | None
+NONE_AS_DTYPE = "float64"
+"""What ``dtype=None`` means to functions of ``mx.nd`` and ``mx.sym``, as to NumPy."""
 
 
 @dataclass(frozen=True, eq=False)

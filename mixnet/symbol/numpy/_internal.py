@@ -17,6 +17,8 @@ def make(op: Op, name: str) -> Any:
 
     @functools.wraps(compose)
     def function(*args: object, **kwargs: object) -> _Symbol:
+        if "dtype" in kwargs and kwargs["dtype"] is None:
+            op.read_no_dtype(kwargs, numpys=True)
         return _Symbol(compose(*args, **kwargs)._heads)
 
     return function

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from mixnet.numpy.call import face
@@ -17,9 +18,13 @@ def hooks(
     """``__getattr__`` and ``__dir__`` of a module that has the functions of ``module``."""
 
     def __getattr__(name: str) -> Any:
+        source = importlib.import_module(module)
+        if name == "__all__":  # what `import *` brings
+            public = [each for each in dir(source) if not each.startswith("_")]
+            return [each for each in public if isinstance(getattr(source, each), FunctionType)]
         if name.startswith("__"):
             raise AttributeError(name)
-        value = getattr(importlib.import_module(module), name)
+        value = getattr(source, name)
         if not callable(value) or isinstance(value, type):
             return value
 

@@ -1,0 +1,91 @@
+"""An attribute that is None is not one that was left out: which may be None, as MXNet 1.9.1 has it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import mixnet as mx
+from mixnet import nd, sym
+from mixnet.gluon import nn
+from mixnet.ndarray.invoke import invoke_any
+from mixnet.ops import OPERATORS
+from tests.parity.record_edges import arrays_of, is_numpys, text
+from tests.parity.record_none_attributes import FIXTURE, questions
+
+COMPUTES = json.loads(FIXTURE.read_text())
+DIFFER = {
+    ("slice_like", "axes"): "MXNet returns the whole array",
+    ("LinearRegressionOutput", "grad_scale"): "MXNet refuses it only where it trains",
+    ("MAERegressionOutput", "grad_scale"): "MXNet refuses it only where it trains",
+    ("LogisticRegressionOutput", "grad_scale"): "MXNet refuses it only where it trains",
+}
+
+
+def computes(question: dict[str, Any]) -> bool:
+    """Whether mixnet computes the call."""
+    op, numpys = OPERATORS[question["op"]], is_numpys(question["op"])
+    attributes = {k: None if v is None else text(v) for k, v in question["attributes"].items()}
+    if op.variadic:
+        attributes.pop(op.num_args, None)
+    with mx.util.np_shape(numpys), mx.autograd.train_mode():
+        arrays = [mx.nd.array(each, dtype=each.dtype) for each in arrays_of(question)]
+        if numpys:
+            arrays = [each.as_np_ndarray() for each in arrays]
+        try:
+            invoke_any(op, arrays, attributes)
+        except mx.MXNetError:
+            return False
+    return True
+
+
+def test_every_attribute() -> None:
+    calls = [q for q in questions() if q["kind"] in COMPUTES.get(q["op"], {})]
+    assert len(calls) > 700
+    wrong = [
+        f"{q['op']}({q['kind']}=None): MXNet {'computes' if expected else 'refuses'}"
+        for q in calls
+        if (expected := COMPUTES[q["op"]][q["kind"]]) != computes(q)
+        and (q["op"], q["kind"]) not in DIFFER
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_the_error_names_the_attribute(hybridize: bool) -> None:
+    net = nn.HybridLambda(lambda F, x: F.concat(x, x, dim=None))
+    net.hybridize(hybridize)
+    with pytest.raises(mx.MXNetError, match="Concat: attribute dim=None is not a whole number"):
+        net(nd.ones((2, 3)))
+
+
+x = nd.array([[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: nd.softmax(x, dtype=None),
+        lambda: x.softmax(dtype=None),
+        lambda: nd.cast(x, dtype=None),
+        lambda: nd.one_hot(nd.array([1]), 2, dtype=None),
+        lambda: nd.topk(x, dtype=None),
+        lambda: nd.arange(3, dtype=None),
+        lambda: nd.linspace(0, 1, 3, dtype=None),
+        lambda: nd.random.uniform(dtype=None),
+        lambda: sym.log_softmax(sym.var("x"), dtype=None).eval(x=x)[0],
+        lambda: sym.random.normal(shape=(2,), dtype=None).eval()[0],
+    ],
+)
+def test_dtype_none_is_numpys_default(call: Any) -> None:
+    assert call().asnumpy().dtype == "float64"
+
+
+def test_dtype_none_of_functions_with_a_default() -> None:
+    values = [nd.zeros(2, dtype=None), nd.eye(2, dtype=None), nd.array([1], dtype=None)]
+    values += [nd.full(2, 3, dtype=None), mx.np.zeros(2, dtype=None), mx.np.arange(2, dtype=None)]
+    values += [mx.npx.softmax(mx.np.ones(2), dtype=None), x.astype(None)]
+    assert {each.asnumpy().dtype.name for each in values} == {"float32"}
+    assert sym.softmax(sym.var("x"), dtype=None).list_attr() == {"dtype": "float64"}
