@@ -32,14 +32,15 @@ def open_in(page: Any, server: Server, name: str) -> None:
     A page of JupyterLab that is open stays: loading it takes most of a test's time. ``about:blank`` before
     loads it anew.
     """
+    path = f"{server.place}/{name}"
     if page.url.startswith(f"{server.url}/") and in_lab(page):
         leave(page)
-        command(page, "docmanager:open", path=name)
-        page.wait_for_function(OPENED, arg=name, timeout=120_000)
+        command(page, "docmanager:open", path=path)
+        page.wait_for_function(OPENED, arg=path, timeout=120_000)
         return
-    place = f"lab/tree/{name}?token={TOKEN}&reset"
+    place = f"lab/tree/{path}?token={TOKEN}&reset"
     if not server.is_lab:
-        place = f"notebooks/{name}?token={TOKEN}"
+        place = f"notebooks/{path}?token={TOKEN}"
     page.goto(f"{server.url}/{place}", wait_until="commit")
     page.wait_for_function(IDLE, timeout=120_000)
 
