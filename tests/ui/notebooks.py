@@ -45,6 +45,23 @@ def open_in(page: Any, server: Server, name: str) -> None:
     page.wait_for_function(IDLE, timeout=120_000)
 
 
+# A rule of this notebook, gone when it is closed.
+_RENDER_ALL = """() => {
+  const rule = document.createElement('style');
+  rule.textContent = '.jp-Cell { content-visibility: visible !important }';
+  jupyterapp.shell.currentWidget.node.append(rule);
+}"""
+
+
+def open_whole(page: Any, server: Server, name: str) -> None:
+    """Open a notebook; cells out of sight are rendered as well.
+
+    In a window of their height, each frame would draw all of them.
+    """
+    open_in(page, server, name)
+    page.evaluate(_RENDER_ALL)
+
+
 # The notebook moves the focus once more after its last cell: wait until it rests.
 RESTS = """async () => {
   let last = null, since = 0;

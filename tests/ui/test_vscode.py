@@ -18,7 +18,7 @@ from nbformat.sign import NotebookNotary
 from mixnet.widgets import live
 from mixnet.widgets.freeze import freeze
 from tests.ui.conftest import PICTURES_ARE_DRAWN, Server, Watched, counts
-from tests.ui.notebooks import open_in
+from tests.ui.notebooks import open_whole
 from tests.ui.test_nbconvert import notebook_of_frames
 from tests.widgets.examples import EXAMPLES
 
@@ -73,7 +73,6 @@ def test_jupyterlab_shows_its_pictures_unless_it_trusts_it(
     notebook = saved(monkeypatch)
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
     page = watched.page
-    page.set_viewport_size({"width": 1280, "height": 12_000})
     missing = page.locator(".jp-OutputArea", has_text="Error displaying widget")
     pictures = page.locator(".jp-OutputArea figure img")
 
@@ -81,7 +80,7 @@ def test_jupyterlab_shows_its_pictures_unless_it_trusts_it(
         nbformat.write(notebook, lab.folder / name)
         if trusted:
             trust(lab, notebook)
-        open_in(page, lab, name)
+        open_whole(page, lab, name)
         (missing if name == "trusted.ipynb" else pictures).nth(len(EXAMPLES) - 1).wait_for()
 
     show("untrusted.ipynb", trusted=False)
