@@ -30,7 +30,10 @@ AXE = ROOT / "widgets" / "node_modules" / "axe-core" / "axe.min.js"
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    # Pages reach this machine alone.
+    "--no-proxy-server", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]  # fmt: skip
+LOCAL = ("http://127.0.0.1:", "data:", "blob:", "file:")
 # Without news from the net; and the state of widgets is saved.
 SETTINGS = {
     "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -386,17 +389,17 @@ PICTURES_ARE_DRAWN = """() => [...document.querySelectorAll('figure img')]
 
 
 def watch(page: Any) -> Watched:
-    """A page that reaches this machine alone."""
+    """A page that notes what it asks of other machines, which it does not reach.
+
+    It is not asked about each request (``page.route``): the browser would store no file of JupyterLab.
+    """
     watched = Watched(page)
 
-    def only_local(route: Any) -> None:
-        if route.request.url.startswith(("http://127.0.0.1:", "data:", "blob:", "file:")):
-            route.continue_()
-        else:
-            watched.outside.append(route.request.url)
-            route.abort()
+    def note(request: Any) -> None:
+        if not request.url.startswith(LOCAL):
+            watched.outside.append(request.url)
 
-    page.route("**/*", only_local)
+    page.on("request", note)
 
     def complaint(error: Any) -> None:
         stack = error.stack or ""
