@@ -15,11 +15,15 @@ from tests import processes
 
 
 class Kernel(processes.Popen):
-    """What ``jupyter_client`` starts a kernel with, in place of ``subprocess.Popen``."""
+    """What ``jupyter_client`` starts a kernel with, in place of ``subprocess.Popen``.
+
+    It has imported what kernels import, and what most notebooks do.
+    """
 
     imports = (
         ("numpy", "jax", "mixnet", "ipykernel.kernelapp", "ipykernel.ipkernel", "ipykernel.zmqshell",
-         "IPython.core.completer", "matplotlib.pyplot", "matplotlib_inline.backend_inline", "anywidget"),
+         "IPython.core.completer", "matplotlib.pyplot", "matplotlib_inline.backend_inline", "anywidget",
+         "mixnet.gluon.data", "mixnet.widgets", "sklearn.datasets"),
     )  # fmt: skip
     starting = ("ipykernel_launcher", *processes.Popen.starting)
 
