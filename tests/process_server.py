@@ -48,7 +48,7 @@ def main() -> None:
     if server is not None:
         from tests import processes
 
-        is_launcher = request["arguments"][1] in processes.Popen.starting
+        is_launcher = processes.program(request["arguments"]) == "mixnet.tools.launch"
         processes.fork_from(server, names, environment, launchers_only=not is_launcher)
     warnings.filters[:] = filters  # type: ignore[index]
     _run(request["arguments"])

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -154,11 +154,17 @@ def _can_be_forked(args: Any, options: tuple[Any, ...]) -> bool:
     return (first in ("-c", "-m") and len(args) > 2) or first.endswith(".py")
 
 
+def program(arguments: Sequence[Any]) -> str:
+    """The module or the file that a Python process runs, by its arguments."""
+    return os.fspath(arguments[arguments[0] == "-m"])
+
+
 class Popen(subprocess.Popen[Any]):
     """``subprocess.Popen``; Python processes are forked where that makes no difference to the program."""
 
     imports = IMPORTS  # the lists of modules that a server may have imported, the first that serves
-    starting = ("mixnet.tools.launch",)  # programs that start others, which are forked too
+    # Programs that start others, which are forked too; a view of the documentation measures jobs.
+    starting = ("mixnet.tools.launch", "sphinx", str(ROOT / "docs" / "pictures" / "views.py"))
     launchers_only = False
 
     def _execute_child(self, *arguments: Any) -> None:
@@ -170,7 +176,7 @@ class Popen(subprocess.Popen[Any]):
         environment = dict(os.environ if env is None else env)
         with _lock:
             forkable = _can_be_forked(args, (*others, *user))
-            starts_others = forkable and any(os.fspath(each) in self.starting for each in args[2:3])
+            starts_others = forkable and program(args[1:]) in self.starting
             forkable = forkable and (starts_others or not self.launchers_only)
             server = _server(self.imports, environment, starts_others) if forkable else None
             if server is None:

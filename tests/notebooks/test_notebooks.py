@@ -23,7 +23,7 @@ if importlib.util.find_spec("sklearn") is None:
     pytest.skip("pip install '.[lab]' to run notebooks", allow_module_level=True)
 
 from mixnet.widgets import page  # noqa: E402
-from tests import processes  # noqa: E402
+from tests import kernels, processes  # noqa: E402
 from tests.export.engine import run_pages  # noqa: E402
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
@@ -182,23 +182,12 @@ def shortened(path: Path) -> Any:
     return notebook
 
 
-class Kernel(processes.Popen):
-    """A kernel, forked by a server that has imported what a kernel and most notebooks import."""
-
-    imports = (
-        ("numpy", "jax", "mixnet", "ipykernel.kernelapp", "ipykernel.ipkernel", "ipykernel.zmqshell",
-         "IPython.core.completer", "matplotlib.pyplot", "matplotlib_inline.backend_inline", "anywidget"),
-    )  # fmt: skip
-    starting = ("ipykernel_launcher", *processes.Popen.starting)
-
-
 @pytest.fixture
 def forked_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels need not import what all of them import."""
-    monkeypatch.setattr("jupyter_client.launcher.Popen", Kernel)
-    # What they read at import.
-    monkeypatch.setenv("JPY_PARENT_PID", str(os.getpid()))
-    monkeypatch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+    monkeypatch.setattr("jupyter_client.launcher.Popen", kernels.Kernel)
+    for name, value in kernels.variables().items():
+        monkeypatch.setenv(name, value)
 
 
 @longest_first

@@ -30,7 +30,10 @@ AXE = ROOT / "widgets" / "node_modules" / "axe-core" / "axe.min.js"
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    # Pages reach this machine alone.
+    "--no-proxy-server", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]  # fmt: skip
+LOCAL = ("http://127.0.0.1:", "data:", "blob:", "file:")
 # Without news from the net; and the state of widgets is saved.
 SETTINGS = {
     "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -82,15 +85,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @dataclass
 class Server:
-    """A running notebook server and the folder that it shows."""
+    """A program of a running Jupyter server, JupyterLab or Notebook 7, and its folder there."""
 
     url: str
-    folder: Path
+    base: Path  # of all that the server writes
+    is_lab: bool
 
     @property
-    def is_lab(self) -> bool:
-        """Whether it is JupyterLab's, not that of Notebook 7."""
-        return "lab" in self.folder.parent.name
+    def place(self) -> str:
+        """The folder's name: the programs share the server, but no notebooks."""
+        return "lab" if self.is_lab else "notebook7"
+
+    @property
+    def folder(self) -> Path:
+        """Where its notebooks are."""
+        return self.base / "root" / self.place
 
 
 LIMIT = 300.0  # seconds that a test may wait for its page
@@ -155,8 +164,9 @@ def context(browser: Any) -> Iterator[Any]:
     opened.close()
 
 
-def serve(kind: str, base: Path) -> Iterator[Server]:
-    """A server of JupyterLab (``lab``) or Notebook 7 that keeps all it writes below ``base``."""
+@contextlib.contextmanager
+def serve(base: Path) -> Iterator[str]:
+    """The address of a Jupyter server that keeps all it writes below ``base``."""
     folders = {}
     for name in ("CONFIG", "DATA", "RUNTIME"):
         folders[f"JUPYTER_{name}_DIR"] = str(base / name.lower())
@@ -166,16 +176,14 @@ def serve(kind: str, base: Path) -> Iterator[Server]:
         path = base / "settings" / f"{name}.jupyterlab-settings"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(values))
-    root = base / "root"
-    root.mkdir()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    app = "LabApp" if kind == "lab" else "JupyterNotebookApp"
     command = [
-        sys.executable, "-m", "jupyterlab" if kind == "lab" else "notebook", "--no-browser", "--allow-root",
+        sys.executable, "-m", "tests.kernels", "jupyterlab", "--no-browser", "--allow-root",
         "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}",
-        f"--ServerApp.root_dir={root}", f"--{app}.expose_app_in_browser=True",
+        f"--ServerApp.root_dir={base / 'root'}", "--LabApp.expose_app_in_browser=True",
+        "--JupyterNotebookApp.expose_app_in_browser=True",
     ]  # fmt: skip
     environment = {**os.environ, **folders, "PYTHONPATH": str(ROOT)}
     log = (base / "log").open("w")
@@ -183,7 +191,7 @@ def serve(kind: str, base: Path) -> Iterator[Server]:
     url = f"http://127.0.0.1:{port}"
     try:
         answers(f"{url}/api?token={TOKEN}", process, base / "log")
-        yield Server(url, root)
+        yield url
     finally:
         end(process)
         log.close()
@@ -213,13 +221,26 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 @pytest.fixture(scope="session")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    yield from serve("lab", tmp_path_factory.mktemp("lab"))
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Server]]:
+    """JupyterLab and Notebook 7 of one server."""
+    base = tmp_path_factory.mktemp("jupyter")
+    for name in ("lab", "notebook7"):
+        (base / "root" / name).mkdir(parents=True)
+    with serve(base) as url:
+        yield {
+            "lab": Server(url, base, is_lab=True),
+            "notebook7": Server(url, base, is_lab=False),
+        }
 
 
 @pytest.fixture(scope="session")
-def notebook7(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    yield from serve("notebook", tmp_path_factory.mktemp("notebook7"))
+def lab(served: dict[str, Server]) -> Server:
+    return served["lab"]
+
+
+@pytest.fixture(scope="session")
+def notebook7(served: dict[str, Server]) -> Server:
+    return served["notebook7"]
 
 
 # The rules of axe-core for each theme, all its usual ones for the light one. A theme changes nothing but
@@ -368,17 +389,17 @@ PICTURES_ARE_DRAWN = """() => [...document.querySelectorAll('figure img')]
 
 
 def watch(page: Any) -> Watched:
-    """A page that reaches this machine alone."""
+    """A page that notes what it asks of other machines, which it does not reach.
+
+    It is not asked about each request (``page.route``): the browser would store no file of JupyterLab.
+    """
     watched = Watched(page)
 
-    def only_local(route: Any) -> None:
-        if route.request.url.startswith(("http://127.0.0.1:", "data:", "blob:", "file:")):
-            route.continue_()
-        else:
-            watched.outside.append(route.request.url)
-            route.abort()
+    def note(request: Any) -> None:
+        if not request.url.startswith(LOCAL):
+            watched.outside.append(request.url)
 
-    page.route("**/*", only_local)
+    page.on("request", note)
 
     def complaint(error: Any) -> None:
         stack = error.stack or ""

@@ -32,16 +32,34 @@ def open_in(page: Any, server: Server, name: str) -> None:
     A page of JupyterLab that is open stays: loading it takes most of a test's time. ``about:blank`` before
     loads it anew.
     """
+    path = f"{server.place}/{name}"
     if page.url.startswith(f"{server.url}/") and in_lab(page):
         leave(page)
-        command(page, "docmanager:open", path=name)
-        page.wait_for_function(OPENED, arg=name, timeout=120_000)
+        command(page, "docmanager:open", path=path)
+        page.wait_for_function(OPENED, arg=path, timeout=120_000)
         return
-    place = f"lab/tree/{name}?token={TOKEN}&reset"
+    place = f"lab/tree/{path}?token={TOKEN}&reset"
     if not server.is_lab:
-        place = f"notebooks/{name}?token={TOKEN}"
+        place = f"notebooks/{path}?token={TOKEN}"
     page.goto(f"{server.url}/{place}", wait_until="commit")
     page.wait_for_function(IDLE, timeout=120_000)
+
+
+# A rule of this notebook, gone when it is closed.
+_RENDER_ALL = """() => {
+  const rule = document.createElement('style');
+  rule.textContent = '.jp-Cell { content-visibility: visible !important }';
+  jupyterapp.shell.currentWidget.node.append(rule);
+}"""
+
+
+def open_whole(page: Any, server: Server, name: str) -> None:
+    """Open a notebook; cells out of sight are rendered as well.
+
+    In a window of their height, each frame would draw all of them.
+    """
+    open_in(page, server, name)
+    page.evaluate(_RENDER_ALL)
 
 
 # The notebook moves the focus once more after its last cell: wait until it rests.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import nbformat
 
 import mixnet as mx
 from mixnet.widgets import ArrayView
+from tests import processes
 
 ROOT = Path(__file__).parents[2]
 CONF = f"""
@@ -93,7 +93,7 @@ def build(folder: Path) -> Path:
     if MADE.is_dir():  # by `make docs`, as .ci/run does before the tests
         shutil.copytree(MADE, out / ".doctrees" / "live_views")
     command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", str(folder), str(out)]
-    process = subprocess.run(
+    process = processes.run(
         command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=360
     )
     assert process.returncode == 0, process.stderr

@@ -15,15 +15,13 @@ import pytest
 
 from mixnet.widgets import live
 from tests.ui.conftest import ROOT, Server, Watched, leave, settle
-from tests.ui.notebooks import command, open_in, restart
+from tests.ui.notebooks import command, open_whole, restart
 from tests.ui.reading import FIND, NOTE_TEXTS
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 EVERY = bool(os.environ.get("MIXNET_TEST_COURSE"))
 OPENED = [] if EVERY else [NOTEBOOKS[0]]
 RUN = NOTEBOOKS if EVERY else [NOTEBOOKS[2]]
-# All outputs are in the page; every frame costs as much as it is high.
-TALL = {"width": 1280, "height": 40_000 if EVERY else 15_000}
 MINUTES = 20 if EVERY else 3  # the longest takes two on free cores
 SECONDS = 60 * MINUTES  # that a test may wait for its page
 # How many pictures of outputs cannot be seen.
@@ -73,8 +71,7 @@ def test_it_opens_as_it_is_stored(lab: Server, watched: Watched, course: str, pa
 
 def opens(lab: Server, watched: Watched, course: str, path: Path) -> None:
     """A notebook is opened, with all of its figures."""
-    watched.page.set_viewport_size(TALL)
-    open_in(watched.page, lab, f"{course}/{path.name}")
+    open_whole(watched.page, lab, f"{course}/{path.name}")
     if not watched.page.evaluate("Boolean(window.textsOf)"):
         watched.page.evaluate(f"() => {{ {NOTE_TEXTS} }}")
     reads(watched.page, path)
@@ -110,6 +107,6 @@ def test_it_opens_runs_is_saved_and_opened_again(
     else:
         leave(page)
         watched.errors.clear()  # its kernel ended before it had answered all views
-    open_in(page, lab, name)
+    open_whole(page, lab, name)
     reads(page, lab.folder / name)
     assert watched.errors == []

@@ -26,5 +26,28 @@ def test_a_script_that_never_ends(browser: Any, capfd: pytest.CaptureFixture[str
     assert "a loop did not end in 2 s: its page is ended" in capfd.readouterr().err
 
 
+# Two pictures of other machines, by name and by address, and a program's request.
+ASK = """async () => {
+  const load = (url) => new Promise((done) => {
+    const picture = new Image();
+    picture.onload = () => done('loaded');
+    picture.onerror = () => done('failed');
+    picture.src = url;
+  });
+  const program = fetch('https://c.example/x.json').then(() => 'loaded', () => 'failed');
+  return Promise.all([load('https://a.example/x.png'), load('http://192.0.2.1/x.png'), program]);
+}"""
+
+
+def test_what_a_page_asks_of_others_is_noted_and_refused(watched: Watched) -> None:
+    page = watched.page
+    page.goto("data:text/html,<title>a page</title>")
+    assert within(page, ASK, seconds=20) == ["failed"] * 3
+    assert sorted(watched.outside) == [
+        "http://192.0.2.1/x.png", "https://a.example/x.png", "https://c.example/x.json",
+    ]  # fmt: skip
+    assert any("ERR_NAME_NOT_RESOLVED" in each for each in watched.errors)
+
+
 def test_the_next_test_has_a_page(watched: Watched) -> None:
     assert watched.page.evaluate("1 + 1") == 2

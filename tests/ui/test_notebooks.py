@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.ui.conftest import Server, Watched, borrowed, returned, says, settle
+from tests.ui.conftest import THEMES, Server, Watched, borrowed, returned, says, settle
 from tests.ui.notebooks import LEAKED, command, fill, open_in, run_all, write
 from tests.ui.steps import STEPS
 from tests.widgets.examples import EXAMPLES
@@ -99,7 +99,7 @@ def test_view(server: Server, notebook: Watched, name: str) -> None:
         arg=light,
     )
     settle(page)
-    assert notebook.axe(".jp-OutputArea .mx") == []
+    assert notebook.axe(".jp-OutputArea .mx", THEMES["dark"]) == []
     assert notebook.outside == []
     assert notebook.errors == []
 

@@ -9,7 +9,7 @@ import pytest
 
 from mixnet.widgets import live
 from tests.ui.conftest import Server, Watched, leave
-from tests.ui.notebooks import LEAKED, command, open_in, restart, run_all, write
+from tests.ui.notebooks import LEAKED, command, open_in, open_whole, restart, run_all, write
 from tests.widgets.examples import EXAMPLES
 
 SHOW = "from tests.widgets.examples import EXAMPLES\nEXAMPLES[{name!r}]()"
@@ -21,7 +21,6 @@ WIDTHS = """() => [...document.querySelectorAll('.jp-OutputArea-output')].map((o
 ALL_LEAKED = (
     f"() => [...document.querySelectorAll('.jp-OutputArea .mx-static > div > .mx')].map({LEAKED})"
 )
-TALL = {"width": 1280, "height": 12_000}  # all outputs are in the page
 
 
 def save(page: Any) -> None:
@@ -38,7 +37,7 @@ def live_views(page: Any) -> None:
 
 def reopened(page: Any, server: Server, name: str) -> None:
     """Open the notebook again; every output shows its view, or the picture of it."""
-    open_in(page, server, name)
+    open_whole(page, server, name)
     page.wait_for_function(
         f"() => {{ const all = ({WIDTHS})(); return all.length === {len(NAMES)} && "
         f"all.every((w) => w > 50) }}",
@@ -52,8 +51,7 @@ def test_a_saved_notebook_shows_every_view(kind: str, request: pytest.FixtureReq
     server: Server = request.getfixturevalue(kind)
     page = request.getfixturevalue("watched" if kind == "lab" else "beside").page
     name = write(server, "saved", *(SHOW.format(name=each) for each in NAMES))
-    page.set_viewport_size(TALL)
-    open_in(page, server, name)
+    open_whole(page, server, name)
     run_all(page)
     live_views(page)
     assert {

@@ -8,19 +8,17 @@ notebook that it does not trust.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+from nbformat.sign import NotebookNotary
 
 from mixnet.widgets import live
 from mixnet.widgets.freeze import freeze
 from tests.ui.conftest import PICTURES_ARE_DRAWN, Server, Watched, counts
-from tests.ui.notebooks import open_in
+from tests.ui.notebooks import open_whole
 from tests.ui.test_nbconvert import notebook_of_frames
 from tests.widgets.examples import EXAMPLES
 
@@ -64,14 +62,9 @@ def fallback(data: dict[str, str]) -> tuple[str, str]:
     return kinds[1], data[kinds[1]]
 
 
-def trust(server: Server, name: str) -> None:
-    """Sign a notebook, as running it in this JupyterLab would."""
-    base = server.folder.parent
-    folders = {f"JUPYTER_{kind.upper()}_DIR": str(base / kind) for kind in ("config", "data")}
-    command = [sys.executable, "-m", "jupyter", "trust", str(server.folder / name)]
-    subprocess.run(
-        command, env={**os.environ, **folders}, check=True, capture_output=True, timeout=120
-    )
+def trust(server: Server, notebook: Any) -> None:
+    """Sign a notebook, as ``jupyter trust`` or running it in this JupyterLab would."""
+    NotebookNotary(data_dir=str(server.base / "data")).sign(notebook)
 
 
 def test_jupyterlab_shows_its_pictures_unless_it_trusts_it(
@@ -80,15 +73,14 @@ def test_jupyterlab_shows_its_pictures_unless_it_trusts_it(
     notebook = saved(monkeypatch)
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
     page = watched.page
-    page.set_viewport_size({"width": 1280, "height": 12_000})
     missing = page.locator(".jp-OutputArea", has_text="Error displaying widget")
     pictures = page.locator(".jp-OutputArea figure img")
 
     def show(name: str, trusted: bool) -> None:
         nbformat.write(notebook, lab.folder / name)
         if trusted:
-            trust(lab, name)
-        open_in(page, lab, name)
+            trust(lab, notebook)
+        open_whole(page, lab, name)
         (missing if name == "trusted.ipynb" else pictures).nth(len(EXAMPLES) - 1).wait_for()
 
     show("untrusted.ipynb", trusted=False)
