@@ -102,7 +102,7 @@ def _reshaped(
     *,
     shape: tuple[int, ...],
     reverse: bool,
-    target_shape: tuple[int, ...],
+    target_shape: tuple[int, ...] | None,
     keep_highest: bool,
 ) -> Any:
     if target_shape and not shape:
@@ -129,7 +129,7 @@ def reshape(
     *,
     shape: Shape = (),
     reverse: bool = False,
-    target_shape: Shape = (),
+    target_shape: Shape | None = (),
     keep_highest: bool = False,
 ):
     """The elements in another shape; codes 0, -1, -2, -3 and -4 as MXNet has them.

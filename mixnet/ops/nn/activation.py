@@ -141,7 +141,7 @@ def dropout(
     *,
     p: Share = 0.5,
     mode: Literal["always", "training"] = "training",
-    axes: Axes = (),
+    axes: Axes | None = (),
     cudnn_off: bool | None = False,
     key,
     training,
@@ -154,7 +154,7 @@ def dropout(
     """
     if not _drops(p, mode, training):
         return data
-    shared = {axis % data.ndim for axis in axes}
+    shared = {axis % data.ndim for axis in axes or ()}
     shape = tuple(1 if i in shared else n for i, n in enumerate(data.shape))
     if source.is_drawn_by_host(key):
         # MXNet draws float32 for float32 only.

@@ -244,7 +244,7 @@ def _equal_windows(extent: int, out: int) -> Taps:
 
 
 @op("_contrib_AdaptiveAvgPooling2D", floats=True)
-def adaptive_avg_pooling(data, *, output_size: Extents = ()):
+def adaptive_avg_pooling(data, *, output_size: Extents | None = ()):
     """Means over as many windows as the output has elements.
 
     Args:

@@ -150,11 +150,8 @@ class Attribute:
             AttributeValueError: ``value`` cannot be one, or is out of range; names operator,
                 attribute and the way out.
         """
-        if value is None or (self.optional and isinstance(value, str) and value == "None"):
-            if self.optional:
-                return None
-            if not self.required:  # MXNet programs pass None for "not given"
-                return self.default
+        if self.optional and (value is None or (isinstance(value, str) and value == "None")):
+            return None
         try:
             converted = self.convert(value)
         except (ValueError, TypeError, SyntaxError, KeyError, AttributeError):
