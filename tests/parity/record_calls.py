@@ -159,8 +159,8 @@ def answer(source: str, start: str) -> None:
 
     stored = json.loads(Path(source).read_text())
     for row in stored["rows"][int(start) :]:
-        said = answer_of(mx, row, stored["before"].get(row.get("before"), []))
-        print(ANSWER + json.dumps(said), flush=True)
+        result = answer_of(mx, row, stored["before"].get(row.get("before"), []))
+        print(ANSWER + json.dumps(result), flush=True)
 
 
 def ask(python: str, stored: dict[str, Any]) -> list[Any]:
