@@ -29,10 +29,7 @@ def prepared(
     clip_gradient: Any,
     wd: Any = None,
 ) -> Any:
-    """The gradient scaled, with ``wd weight`` if ``wd`` is given, then clipped.
-
-    It is clipped to ±``clip_gradient`` unless that is negative or None.
-    """
+    """The gradient scaled, with ``wd weight`` if ``wd`` is given, clipped unless the limit is None or below 0."""
     # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
     prepared_gradient = times(rescale_grad, in_dtype(gradient, weight.dtype))
     if wd is not None:
@@ -595,8 +592,8 @@ def lamb_update_phase2(
         r1 = jnp.maximum(r1, lower_bound)
     if upper_bound >= 0:
         r1 = jnp.minimum(r1, upper_bound)
-    ratio = jnp.where((r1 == 0) | (r2 == 0), 1, r1 / r2)
-    return weight - as_kind(lr, weight) * as_kind(ratio, weight) * g.astype(weight.dtype)
+    ratio = as_kind(jnp.where((r1 == 0) | (r2 == 0), 1, r1 / r2), weight)
+    return weight - as_kind(lr, weight) * ratio * g.astype(weight.dtype)
 
 
 @op(
