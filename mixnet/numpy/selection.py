@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as onp
 
 from mixnet.base import AttributeValueError, IndexingError, NotDefinedError
+from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.call import NUMBERS, as_array, call, check_array, is_array
 from mixnet.ops.schema.ranges import AxisOf
 
@@ -53,7 +54,8 @@ def argwhere(a: Operand) -> Any:
     Args:
         a: any shape.
     """
-    return call("_npx_nonzero", a)
+    places = call("_npx_nonzero", a)
+    return places[:, :0] if isinstance(a, NDArray) and not a.ndim else places
 
 
 def flatnonzero(a: Array) -> Any:

@@ -53,6 +53,8 @@ def ravel(x: Operand, order: str = "C") -> Any:
     """
     if order != "C":
         raise OptionError(f"ravel: order={order!r} is not supported; only 'C' is.")
+    if isinstance(x, NUMBERS):
+        return onp.ravel(x)
     return reshape(x, (-1,), order)
 
 
@@ -73,6 +75,11 @@ def transpose(a: Operand, axes: Sequence[int] | None = None) -> Any:
         a: any shape.
         axes: a permutation of the axes; None reverses them.
     """
+    if axes is not None and not len(axes) and isinstance(a, NDArray) and a.ndim:
+        raise AttributeValueError(
+            f"transpose: axes={axes!r} names no axes, but the array has {a.ndim}; name all of them, or "
+            f"leave axes out to reverse them."
+        )
     return call("_np_transpose", a, axes=None if axes is None else tuple(axes))
 
 
@@ -107,6 +114,12 @@ def rollaxis(a: Array, axis: int, start: int = 0) -> Any:
         axis: the axis to move.
         start: the axis before which it is put.
     """
+    check_array("rollaxis", a)
+    if not -a.ndim <= axis < a.ndim or not -a.ndim <= start <= a.ndim:
+        raise AttributeValueError(
+            f"rollaxis: axis={axis}, start={start} is out of range for an array of {a.ndim} axes; give "
+            f"axes from {-a.ndim} to {a.ndim - 1}; start may be {a.ndim}."
+        )
     order = list(range(a.ndim))
     moved = order.pop(axis)
     start = start + a.ndim if start < 0 else start
@@ -141,7 +154,10 @@ def broadcast_to(array: Operand, shape: int | Sequence[int]) -> Any:
         shape: of the result.
     """
     target = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
-    return call("_npi_broadcast_to", as_array(array), shape=target)
+    source = as_array(array)
+    if isinstance(array, (bool, onp.bool_)):
+        source = source.astype("bool")
+    return call("_npi_broadcast_to", source, shape=target)
 
 
 def broadcast_arrays(*args: Any) -> list[Any]:
@@ -157,6 +173,13 @@ def broadcast_arrays(*args: Any) -> list[Any]:
     return [broadcast_to(each, shape) for each in arrays]
 
 
+def _each_array(name: str, arrays: Sequence[Operand]) -> Sequence[Operand]:
+    """The arrays that are to be joined: None among them is not left out."""
+    for each in arrays:
+        check_array(name, each)
+    return arrays
+
+
 def concatenate(
     seq: Sequence[Operand], axis: int | Sequence[int] | None = 0, out: Operable | None = None
 ) -> Any:
@@ -167,7 +190,7 @@ def concatenate(
         axis: along which; None flattens first.
         out: an array for the result.
     """
-    return call("_npi_concatenate", *seq, out=out, axis=axis)
+    return call("_npi_concatenate", *_each_array("concatenate", seq), out=out, axis=axis)
 
 
 def append(arr: Operand, values: Operand, axis: int | None = None) -> Any:
@@ -183,7 +206,7 @@ def stack(arrays: Sequence[Operand], axis: int = 0, out: Operable | None = None)
         axis: where the new axis is in the result.
         out: an array for the result.
     """
-    return call("_npi_stack", *arrays, out=out, axis=axis)
+    return call("_npi_stack", *_each_array("stack", arrays), out=out, axis=axis)
 
 
 def vstack(arrays: Sequence[Operand], out: Operable | None = None) -> Any:
@@ -193,7 +216,7 @@ def vstack(arrays: Sequence[Operand], out: Operable | None = None) -> Any:
         arrays: arrays whose shapes agree but for the first axis; one with one axis is a row.
         out: an array for the result.
     """
-    return call("_npi_vstack", *arrays, out=out)
+    return call("_npi_vstack", *_each_array("vstack", arrays), out=out)
 
 
 def row_stack(arrays: Sequence[Operand]) -> Any:
@@ -211,7 +234,7 @@ def hstack(arrays: Sequence[Operand]) -> Any:
     Args:
         arrays: arrays whose shapes agree but for the axis that is joined.
     """
-    return call("_npi_hstack", *arrays)
+    return call("_npi_hstack", *_each_array("hstack", arrays))
 
 
 def dstack(arrays: Sequence[Operand]) -> Any:
@@ -220,7 +243,7 @@ def dstack(arrays: Sequence[Operand]) -> Any:
     Args:
         arrays: arrays whose shapes agree but for the third axis; missing axes are added.
     """
-    return call("_npi_dstack", *arrays)
+    return call("_npi_dstack", *_each_array("dstack", arrays))
 
 
 def column_stack(tup: Sequence[Operand]) -> Any:
@@ -229,11 +252,21 @@ def column_stack(tup: Sequence[Operand]) -> Any:
     Args:
         tup: arrays of one or two axes, with the same number of rows.
     """
-    return call("_npi_column_stack", *tup)
+    return call("_npi_column_stack", *_each_array("column_stack", tup))
 
 
 def _cut(ary: Any, parts: Any, axis: int) -> list[Any]:
+    check_array("split", ary)
     whole = isinstance(parts, (int, onp.integer))
+    if (
+        not whole
+        and not isinstance(parts, (tuple, list, set, range, onp.ndarray))
+        and not is_array(parts)
+    ):
+        raise AttributeValueError(
+            f"split: indices_or_sections={parts!r} is neither the number of parts nor a sequence of "
+            f"indices to cut before."
+        )
     if whole and isinstance(ary, NDArray) and not ary.shape[axis]:
         return [ary[:] for _ in range(int(parts))]  # of no elements any part has none
     if whole:
@@ -379,6 +412,10 @@ def flip(m: Array, axis: int | Sequence[int] | None = None, out: Operable | None
         out: an array for the result.
     """
     check_operand("flip", m)
+    if isinstance(m, NUMBERS):
+        if axis not in (None, ()):
+            raise AttributeValueError(f"flip: axis={axis!r} is out of range: a number has no axes.")
+        return onp.flip(m)
     axes = tuple(range(m.ndim)) if axis is None else as_axes(axis)
     return call("_npi_flip", m, out=out, axis=axes)
 
@@ -421,7 +458,7 @@ def rot90(m: Operand, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
         k: how many times; below 0 in the other direction.
         axes: two axes, from the first towards the second.
     """
-    return call("_npi_rot90", m, k=k, axes=tuple(axes))
+    return call("_npi_rot90", m, k=k, axes=as_axes(axes))
 
 
 def tril(m: Operand, k: int = 0) -> Any:
@@ -519,7 +556,15 @@ def pad(
     widths = onp.asarray(pad_width)
     if widths.dtype.kind not in "iu":
         raise AttributeTypeError("pad: pad_width must hold whole numbers.")
-    pairs = tuple((int(a), int(b)) for a, b in onp.broadcast_to(widths, (len(x.shape), 2)))
+    check_array("pad", x)
+    try:
+        each_axis = onp.broadcast_to(widths, (len(x.shape), 2))
+    except ValueError:
+        raise AttributeValueError(
+            f"pad: pad_width={pad_width!r} does not fit an array of {len(x.shape)} axes; give one number, "
+            f"(before, after), or such a pair for each axis."
+        ) from None
+    pairs = tuple((int(a), int(b)) for a, b in each_axis)
     value = kwargs.pop("constant_values", 0)
     reflect = kwargs.pop("reflect_type", "even")
     if kwargs:
@@ -535,6 +580,7 @@ def resize(a: Array, new_shape: int | Sequence[int]) -> Any:
         a: any shape.
         new_shape: of the result; zeros if ``a`` has no elements.
     """
+    check_array("resize", a)
     target = (new_shape,) if isinstance(new_shape, (int, onp.integer)) else tuple(new_shape)
     size = int(onp.prod(target, dtype=onp.int64))
     if not a.size:

@@ -382,14 +382,8 @@ class Inference:
 
     def _outputs(self, node: Node) -> list[tuple[Shape, np.dtype | None]]:
         """Shapes and dtypes of the outputs of a node whose inputs' shapes are known."""
-        structs: list[Any] = [
-            (tuple(self.shapes[e]), self._assumed_dtype(node, e)) for e in node.inputs
-        ]
-        if node.op.takes_key:
-            structs.append(STREAM_SPEC)
-        numbers = len(node.scalars) + node.op.takes_key
         try:
-            return [*evaluate(node.op, node.statics, tuple(structs), numbers)]
+            return self._outputs_at(node, [tuple(self.shapes[e]) for e in node.inputs])
         except Exception as error:
             raise self._refused(node, error) from (
                 error if is_own(node.op) and not isinstance(error, MXNetError) else None
@@ -424,6 +418,18 @@ class Inference:
     def _outputs_at(self, node: Node, shapes: list[Any]) -> list[tuple[Shape, np.dtype | None]]:
         """Shapes and dtypes of a node's outputs if its inputs had these shapes."""
         dtypes = [self._assumed_dtype(node, e) for e in node.inputs]
+        try:
+            return self._evaluated(node, shapes, dtypes)
+        except DTypeError:
+            if self._question != "shapes":
+                raise
+        # Shapes do not depend on dtypes: where only they are asked for, as in MXNet, binding refuses these.
+        usual = [np.dtype(node.op.dtypes.usual)] * len(dtypes)
+        return [(shape, None) for shape, _ in self._evaluated(node, shapes, usual)]
+
+    def _evaluated(
+        self, node: Node, shapes: Sequence[Any], dtypes: Sequence[np.dtype | None]
+    ) -> list[tuple[Shape, np.dtype | None]]:
         specs: list[Any] = [*zip(shapes, dtypes, strict=True)]
         if node.op.takes_key:
             specs.append(STREAM_SPEC)

@@ -219,7 +219,7 @@ def _divided(op: Op, attributes: Mapping[str, Any]) -> tuple[dict[str, Any], dic
         k: v
         for k, declared in op.attributes.items()
         if (v := attributes.get(k, _Null)) is not _Null
-        and (v is not None or declared.kind != "a dtype" or declared.optional)
+        and (v is not None or declared.optional or declared.kind != "a dtype")
     }
     users = {k: v for k, v in attributes.items() if k not in op.attributes}
     for k, v in users.items():

@@ -290,7 +290,8 @@ class HybridBlock(TracedBlock):
         handles = program.parameter_handles(context)
         inputs = [*values, *[handle._read() for handle in handles], *program.captured]
         places = op.states if isinstance(op, PlacedGraph) else op.graph.states
-        written = [handles[i - len(values)] for i in places]
+        holders = [*leaves, *handles]  # a state is a parameter, or an argument of the call
+        written = [holders[i] for i in places]
         before = [inputs[i] for i in places]
         if isinstance(op, PlacedGraph):
             outputs, states = op.run(inputs)

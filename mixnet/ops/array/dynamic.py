@@ -54,8 +54,7 @@ def nonzero(x, *, size: int | None = None):
     Source: MXNet operator ``_npx_nonzero``.
     """
     count = _known("nonzero", size)
-    if not x.ndim:
-        return jnp.zeros((count, 0), jnp.int64)
+    x = jnp.atleast_1d(x)
     return jnp.stack(jnp.nonzero(x, size=count), axis=1).astype(jnp.int64)
 
 

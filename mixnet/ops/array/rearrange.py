@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +12,6 @@ import numpy as np
 from mixnet.base import AxisError, OperatorValueError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import (
-    NONE_IS_EMPTY,
     Axes,
     Axis,
     Count,
@@ -60,13 +60,19 @@ def swapaxes(data, *, dim1: Axis = 0, dim2: Axis = 0):
     return jnp.swapaxes(data, dim1, dim2)
 
 
+def odd_axes(axes: Sequence[int], ndim: int) -> tuple[int, ...]:
+    """The axes that are named an odd number of times: reversing one twice leaves it as it is."""
+    counts = Counter(each % ndim for each in axes)
+    return tuple(axis for axis, count in counts.items() if count % 2)
+
+
 @op("reverse", booleans=False, aliases=["flip"], method=True, flops=0)
 def flip(data, *, axis: Axes):
     """The array with its elements in reverse order along ``axis``.
 
     Source: MXNet operator ``reverse``.
     """
-    return jnp.flip(data, tuple({each % data.ndim for each in axis}))
+    return jnp.flip(data, odd_axes(axis, data.ndim))
 
 
 @op("repeat", method=True, flops=0, aliases=["_np_repeat"])
@@ -79,12 +85,12 @@ def repeat(data, *, repeats: Count, axis: Axis | None = None):
 
 
 @op("tile", method=True, flops=0, aliases=["_npi_tile"])
-def tile(data, *, reps: Annotated[Extents, NONE_IS_EMPTY]):
+def tile(data, *, reps: Extents | None):
     """The whole array repeated ``reps[i]`` times along each axis ``i``.
 
     Source: MXNet operator ``tile``.
     """
-    return jnp.tile(data, reps)
+    return jnp.tile(data, reps or ())
 
 
 @op("Pad", floats=True, aliases=["pad"], method=True, flops=0)

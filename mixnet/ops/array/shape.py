@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,6 @@ from mixnet.base import AxisError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import (
-    NONE_IS_EMPTY,
     Axes,
     NewAxis,
     Shape,
@@ -103,7 +102,7 @@ def _reshaped(
     *,
     shape: tuple[int, ...],
     reverse: bool,
-    target_shape: tuple[int, ...],
+    target_shape: tuple[int, ...] | None,
     keep_highest: bool,
 ) -> Any:
     if target_shape and not shape:
@@ -130,7 +129,7 @@ def reshape(
     *,
     shape: Shape = (),
     reverse: bool = False,
-    target_shape: Annotated[Shape, NONE_IS_EMPTY] = (),
+    target_shape: Shape | None = (),
     keep_highest: bool = False,
 ):
     """The elements in another shape; codes 0, -1, -2, -3 and -4 as MXNet has them.

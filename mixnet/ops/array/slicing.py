@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import jax
 import numpy as np
@@ -11,7 +11,6 @@ from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import (
-    NONE_IS_EMPTY,
     Axes,
     Axis,
     Scalar,
@@ -28,7 +27,7 @@ from mixnet.ops.schema.rewrites import Rewrites
     rewrites=Rewrites(keeps_dtype=True),
     storage=storage_rules.SLICE,
 )
-def slice_(data, *, begin: tuple, end: tuple, step: Annotated[tuple, NONE_IS_EMPTY] = ()):
+def slice_(data, *, begin: tuple, end: tuple, step: tuple | None = ()):
     """``data[begin[0]:end[0]:step[0], ...]``; None is the beginning or the end of the axis.
 
     Source: MXNet operator ``slice``.
@@ -36,8 +35,11 @@ def slice_(data, *, begin: tuple, end: tuple, step: Annotated[tuple, NONE_IS_EMP
     return data[_slices("slice", data, begin, end, step)]
 
 
-def _slices(name: str, data: Any, begin: tuple, end: tuple, step: tuple) -> tuple[slice, ...]:
+def _slices(
+    name: str, data: Any, begin: tuple, end: tuple, step: tuple | None
+) -> tuple[slice, ...]:
     """The key of a part of ``data``."""
+    step = step or ()
     if not 0 < len(begin) == len(end) <= data.ndim or len(step) not in (0, len(begin)):
         raise ShapeError(
             f"{name}: begin={begin}, end={end} and step={step or None} must have the same "
@@ -50,7 +52,7 @@ def _slices(name: str, data: Any, begin: tuple, end: tuple, step: tuple) -> tupl
 
 
 @op("_slice_assign", aliases=["_crop_assign", "_npi_slice_assign"], one_dtype=True)
-def slice_assign(lhs, rhs, *, begin: tuple, end: tuple, step: Annotated[tuple, NONE_IS_EMPTY] = ()):
+def slice_assign(lhs, rhs, *, begin: tuple, end: tuple, step: tuple | None = ()):
     """``lhs`` with ``rhs`` in the place of ``slice(lhs, begin, end, step)``.
 
     Args:
@@ -83,12 +85,7 @@ def _(lhs, *, begin, end, step):
     aliases=["_crop_assign_scalar", "_npi_slice_assign_scalar"],
 )
 def slice_assign_scalar(
-    data,
-    *,
-    scalar: Scalar = 0.0,
-    begin: tuple,
-    end: tuple,
-    step: Annotated[tuple, NONE_IS_EMPTY] = (),
+    data, *, scalar: Scalar = 0.0, begin: tuple, end: tuple, step: tuple | None = ()
 ):
     """``data`` with a number in the place of ``slice(data, begin, end, step)``.
 
@@ -122,7 +119,7 @@ def slice_axis(data, *, axis: Axis, begin: int, end: int | None):
 
 
 @op("slice_like", booleans=False, method=True, flops=0, dtypes=Dtypes(own={"shape_like": None}))
-def slice_like(data, shape_like, *, axes: Axes = ()):
+def slice_like(data, shape_like, *, axes: Axes | None = ()):
     """The first elements of ``data`` along ``axes`` (all by default), as many as ``shape_like`` has there.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ from mixnet.ops.generators import source
 from mixnet.ops.math.elementwise import relu
 from mixnet.ops.math.unary import soft_sign
 from mixnet.ops.registry import op
-from mixnet.ops.schema.attributes import NONE_IS_EMPTY, Axes, Share
+from mixnet.ops.schema.attributes import Axes, Share
 from mixnet.ops.schema.integer_layers import Fusion, Quantization, is_relu
 from mixnet.ops.schema.rewrites import Rewrites
 from mixnet.ops.schema.shape_constraints import same_as_first
@@ -141,7 +141,7 @@ def dropout(
     *,
     p: Share = 0.5,
     mode: Literal["always", "training"] = "training",
-    axes: Annotated[Axes, NONE_IS_EMPTY] = (),
+    axes: Axes | None = (),
     cudnn_off: bool | None = False,
     key,
     training,
@@ -154,7 +154,7 @@ def dropout(
     """
     if not _drops(p, mode, training):
         return data
-    shared = {axis % data.ndim for axis in axes}
+    shared = {axis % data.ndim for axis in axes or ()}
     shape = tuple(1 if i in shared else n for i, n in enumerate(data.shape))
     if source.is_drawn_by_host(key):
         # MXNet draws float32 for float32 only.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import jax.numpy as jnp
 
@@ -12,7 +12,7 @@ from mixnet.base import ShapeError
 from mixnet.ops.derive import with_attributes_of
 from mixnet.ops.nn.convolve import convolve, convolve_spread
 from mixnet.ops.registry import op
-from mixnet.ops.schema.attributes import NONE_IS_EMPTY, Extents, Kernel, Long, Positive, Steps
+from mixnet.ops.schema.attributes import Extents, Kernel, Long, Positive, Steps
 from mixnet.ops.schema.integer_layers import Fusion, Quantization, plain_images
 from mixnet.ops.schema.rewrites import Rewrites
 from mixnet.ops.schema.shape_constraints import window
@@ -210,7 +210,7 @@ def deconvolution(
     dilate: Steps = (),
     pad: Extents = (),
     adj: Extents = (),
-    target_shape: Annotated[Extents, NONE_IS_EMPTY] = (),
+    target_shape: Extents | None = (),
     num_filter: Positive,
     num_group: Positive = 1,
     workspace: Long = 512,
@@ -255,7 +255,7 @@ def deconvolution(
     dilates = spatial("dilate", dilate, axes, 1)
     reach = [d * (k - 1) + 1 for d, k in zip(dilates, kernel, strict=True)]
     pads, adjs = spatial("pad", pad, axes, 0), spatial("adj", adj, axes, 0)
-    if any(target_shape):
+    if target_shape and any(target_shape):
         pads, adjs = pads_to_reach(data.shape[2:], kernel, stride, dilate, target_shape)
     if any(a >= s for a, s in zip(adjs, strides, strict=True)):
         raise ShapeError(f"Deconvolution: adj {adjs} must be below stride {strides} on every axis.")

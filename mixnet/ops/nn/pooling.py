@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.nn.convolution import deconvolution, spatial
 from mixnet.ops.nn.resample import Taps, along
 from mixnet.ops.registry import op
-from mixnet.ops.schema.attributes import NONE_IS_EMPTY, Extents, Long, Positive, Steps
+from mixnet.ops.schema.attributes import Extents, Long, Positive, Steps
 from mixnet.ops.schema.integer_layers import Quantization, pools
 from mixnet.ops.schema.rewrites import Rewrites
 
@@ -244,7 +244,7 @@ def _equal_windows(extent: int, out: int) -> Taps:
 
 
 @op("_contrib_AdaptiveAvgPooling2D", floats=True)
-def adaptive_avg_pooling(data, *, output_size: Annotated[Extents, NONE_IS_EMPTY] = ()):
+def adaptive_avg_pooling(data, *, output_size: Extents | None = ()):
     """Means over as many windows as the output has elements.
 
     Args:

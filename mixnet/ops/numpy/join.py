@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
 import jax.numpy as jnp
 
@@ -12,7 +12,7 @@ from mixnet.ops.array.join import split_v2
 from mixnet.ops.numpy.arithmetic import promoted
 from mixnet.ops.numpy.shape import check_axis
 from mixnet.ops.registry import op
-from mixnet.ops.schema.attributes import NONE_IS_EMPTY, Count, NewAxis, Shape
+from mixnet.ops.schema.attributes import Count, NewAxis, Shape
 
 
 def _joined(name: str, data: tuple[Any, ...]) -> list[Any]:
@@ -83,13 +83,13 @@ _declare_join(
 
 
 def _declare_cut(name: str, axis_of: Any, text: str) -> None:
-    def pieces(indices: tuple[int, ...], sections: int) -> int:
-        return sections or len(indices)
+    def pieces(indices: tuple[int, ...] | None, sections: int) -> int:
+        return sections or len(indices or ())
 
     def cut(
         data,
         *,
-        indices: Annotated[Shape, NONE_IS_EMPTY],
+        indices: Shape | None,
         axis: int = 1,
         squeeze_axis: bool = False,
         sections: Count = 0,
@@ -98,7 +98,8 @@ def _declare_cut(name: str, axis_of: Any, text: str) -> None:
             raise ShapeError(
                 f"{name}: an array of {data.ndim} axes has no axis {axis_of(data.ndim)}."
             )
-        return split_v2.function(data, indices=indices, axis=axis_of(data.ndim), sections=sections)
+        axis = axis_of(data.ndim)
+        return split_v2.function(data, indices=indices or (), axis=axis, sections=sections)
 
     cut.__doc__ = f"{text}\n\nSource: MXNet operator ``_npi_{name}``."
     op(f"_npi_{name}", outputs=pieces)(cut)

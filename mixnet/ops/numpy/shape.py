@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import AxisError, OperatorValueError, ShapeError
+from mixnet.ops.array.rearrange import odd_axes
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axes, Axis, AxisPair, Shape
 from mixnet.ops.schema.ranges import AxisOf
@@ -56,12 +57,12 @@ def filled_shape(name: str, shape: tuple[int, ...], target: tuple[int, ...]) -> 
         constant=lambda a, *, newshape: a.reshape(filled_shape("reshape", a.shape, newshape)),
     ),
 )
-def reshape(a, *, newshape: Shape, order: str = "C"):
+def reshape(a, *, newshape: Shape, order: str | None = "C"):
     """The elements in the shape ``newshape``, in which one -1 stands for the extent that is left.
 
     Source: MXNet operator ``_np_reshape``.
     """
-    if order != "C":
+    if order not in ("C", None):
         raise OperatorValueError(f"reshape: order={order!r} is not supported; only 'C' is.")
     return a.reshape(filled_shape("reshape", a.shape, newshape))
 
@@ -134,7 +135,7 @@ def _by_codes(a: jax.Array, *, newshape: tuple[int, ...], reverse: bool) -> Any:
         constant=_by_codes,
     ),
 )
-def npx_reshape(a, *, newshape: Shape, reverse: bool = False, order: str = "C"):
+def npx_reshape(a, *, newshape: Shape, reverse: bool = False, order: str | None = "C"):
     """The elements in another shape, by codes: see :func:`extended_shape`.
 
     Args:
@@ -219,8 +220,7 @@ def flip(data, *, axis: Axes | None):
 
     Source: MXNet operator ``_npi_flip``.
     """
-    axes = range(data.ndim) if axis is None else {each % data.ndim for each in axis}
-    return jnp.flip(data, tuple(axes))
+    return jnp.flip(data, odd_axes(range(data.ndim) if axis is None else axis, data.ndim))
 
 
 @op("_npi_rot90")

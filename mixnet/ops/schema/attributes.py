@@ -83,9 +83,6 @@ AxisPair = Annotated[Shape, Length(2), AxisOf()]
 NewAxis = Annotated[int, AxisOf(new=1)]
 """Annotation: an axis of a result that has one axis more than the first array."""
 
-NONE_IS_EMPTY = "None is empty"
-"""Mark of an annotation: None stands for no numbers."""
-
 REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "required"})()
 
 
@@ -115,7 +112,6 @@ class Attribute:
     dynamic: bool = False  # an input of the program rather than part of its structure
     limits: tuple[Limit, ...] = ()  # which values of its kind it takes
     axis: AxisOf | None = None  # whether it is an axis of the first array
-    none_is_empty: bool = False  # None stands for no numbers
 
     def description(self) -> str:
         """The type as MXNet words it: ``"int, optional, default='1'"``, ``"float, required"``."""
@@ -157,8 +153,6 @@ class Attribute:
         if value is None or (isinstance(value, str) and value == "None"):
             if self.optional:
                 return None
-            if self.none_is_empty:
-                return ()
             if value is None and self.kind in _WITHOUT_NONE and not self.required:
                 return self.default
         try:
@@ -370,7 +364,7 @@ _BY_TYPE: dict[Any, tuple[str, Callable[[Any], Any]]] = {
 
 def attribute(name: str, hint: Any, default: object) -> Attribute:
     """The attribute that a parameter ``name: hint = default`` declares."""
-    dynamic = optional = none_is_empty = False
+    dynamic = optional = False
     limits: tuple[Limit, ...] = ()
     axis = None
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
@@ -381,7 +375,6 @@ def attribute(name: str, hint: Any, default: object) -> Attribute:
         inner, *marks = typing.get_args(hint)
         words = [each for each in marks if isinstance(each, str)]
         dynamic = "scalar" in words or "scalars" in words
-        none_is_empty = NONE_IS_EMPTY in words
         kind, convert = next(
             (_BY_MARK[each] for each in words if each in _BY_MARK), _BY_TYPE[inner]
         )
@@ -402,7 +395,6 @@ def attribute(name: str, hint: Any, default: object) -> Attribute:
         dynamic,
         limits,
         axis,
-        none_is_empty,
     )
 
 

@@ -103,6 +103,11 @@ def all_same(shapes: CallShapes) -> None:
     shapes.same(range(shapes.count), [0])
 
 
+def same_but_last(shapes: CallShapes) -> None:
+    """All arrays but the last and the first result have one shape."""
+    shapes.same(range(shapes.count - 1), [0])
+
+
 def same_as_first(shapes: CallShapes) -> None:
     """The first array and the first result have one shape."""
     shapes.same([0], [0])

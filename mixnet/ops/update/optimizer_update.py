@@ -18,7 +18,7 @@ from mixnet.ops.array.plain import in_dtype
 from mixnet.ops.op import Op
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Scalar, Share
-from mixnet.ops.schema.shape_constraints import all_same
+from mixnet.ops.schema.shape_constraints import all_same, same_but_last
 from mixnet.ops.update.variants import mixed_precision, preloaded, several
 
 
@@ -29,10 +29,7 @@ def prepared(
     clip_gradient: Any,
     wd: Any = None,
 ) -> Any:
-    """The gradient scaled, with ``wd weight`` if ``wd`` is given, then clipped.
-
-    It is clipped to ±``clip_gradient`` unless that is negative or None.
-    """
+    """The gradient scaled, with ``wd weight`` if ``wd`` is given; clipped if the limit is 0 or more."""
     # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
     prepared_gradient = times(rescale_grad, in_dtype(gradient, weight.dtype))
     if wd is not None:
@@ -88,6 +85,7 @@ def _correction(decay: float, t: float | jax.Array, dtype: DTypeLike) -> Any:
     aliases=["_sparse_sgd_update"],
     differentiable=False,
     updates_rows="any",
+    shape_constraint=all_same,
 )
 def sgd_update(
     weight,
@@ -118,6 +116,7 @@ def sgd_update(
     states=["mom"],
     differentiable=False,
     updates_rows="any",
+    shape_constraint=all_same,
 )
 def sgd_mom_update(
     weight,
@@ -148,6 +147,7 @@ def sgd_mom_update(
     states=["mom"],
     differentiable=False,
     in_amp_lists=False,
+    shape_constraint=all_same,
 )
 def nag_mom_update(
     weight,
@@ -173,7 +173,7 @@ def nag_mom_update(
     return new, momentum * mom - lr * (gradient + wd * new)
 
 
-@op("signsgd_update", floats=True, one_dtype=True, differentiable=False)
+@op("signsgd_update", floats=True, one_dtype=True, differentiable=False, shape_constraint=all_same)
 def signsgd_update(
     weight,
     grad,
@@ -191,7 +191,14 @@ def signsgd_update(
     return (1 - lr * as_kind(wd, weight)) * weight - lr * _sign(grad)
 
 
-@op("signum_update", floats=True, one_dtype=True, states=["mom"], differentiable=False)
+@op(
+    "signum_update",
+    floats=True,
+    one_dtype=True,
+    states=["mom"],
+    differentiable=False,
+    shape_constraint=all_same,
+)
 def signum_update(
     weight,
     grad,
@@ -225,6 +232,7 @@ def signum_update(
     states=["mean", "var"],
     differentiable=False,
     updates_rows="any",
+    shape_constraint=all_same,
 )
 def adam_update(
     weight,
@@ -260,7 +268,14 @@ def _moments(
     return mean, jax.lax.add(times(beta2, var), times(_rest(beta2, var), square))
 
 
-@op("_adamw_update", floats=True, one_dtype=True, states=["mean", "var"], differentiable=False)
+@op(
+    "_adamw_update",
+    floats=True,
+    one_dtype=True,
+    states=["mean", "var"],
+    differentiable=False,
+    shape_constraint=same_but_last,
+)
 def adamw_update(
     weight,
     grad,
@@ -298,7 +313,14 @@ def adamw_update(
     return tuple(jnp.where(usable, new, old) for new, old in pairs)
 
 
-@op("rmsprop_update", floats=True, one_dtype=True, states=["n"], differentiable=False)
+@op(
+    "rmsprop_update",
+    floats=True,
+    one_dtype=True,
+    states=["n"],
+    differentiable=False,
+    shape_constraint=all_same,
+)
 def rmsprop_update(
     weight,
     grad,
@@ -328,6 +350,7 @@ def rmsprop_update(
     one_dtype=True,
     states=["n", "g", "delta"],
     differentiable=False,
+    shape_constraint=all_same,
 )
 def rmspropalex_update(
     weight,
@@ -364,6 +387,7 @@ def rmspropalex_update(
     states=["z", "n"],
     differentiable=False,
     updates_rows="sparse",
+    shape_constraint=all_same,
 )
 def ftrl_update(
     weight,
@@ -391,7 +415,14 @@ def ftrl_update(
     return beyond / ((beta + jnp.sqrt(new_n)) / lr + as_kind(wd, weight)), z, new_n
 
 
-@op("ftml_update", floats=True, one_dtype=True, states=["d", "v", "z"], differentiable=False)
+@op(
+    "ftml_update",
+    floats=True,
+    one_dtype=True,
+    states=["d", "v", "z"],
+    differentiable=False,
+    shape_constraint=all_same,
+)
 def ftml_update(
     weight,
     grad,
@@ -505,6 +536,7 @@ def group_adagrad_update(
     states=["mean", "var"],
     differentiable=False,
     in_amp_lists=False,
+    shape_constraint=all_same,
 )
 def lamb_update_phase1(
     weight,
@@ -560,8 +592,8 @@ def lamb_update_phase2(
         r1 = jnp.maximum(r1, lower_bound)
     if upper_bound >= 0:
         r1 = jnp.minimum(r1, upper_bound)
-    ratio = jnp.where((r1 == 0) | (r2 == 0), 1, r1 / r2)
-    return weight - as_kind(lr, weight) * as_kind(ratio, weight) * g.astype(weight.dtype)
+    ratio = as_kind(jnp.where((r1 == 0) | (r2 == 0), 1, r1 / r2), weight)
+    return weight - as_kind(lr, weight) * ratio * g.astype(weight.dtype)
 
 
 @op(

@@ -68,6 +68,7 @@ def mixed_precision(name: str, rule: Op, writes_weight: bool = True, listed: boo
         dtypes=dtypes,
         differentiable=False,
         in_amp_lists=rule.in_amp_lists,
+        shape_constraint=rule.shape_constraint,
     )(update)
 
 

@@ -152,9 +152,8 @@ def multibox_target(
 
     def picture(rows: jax.Array, scores: jax.Array) -> Any:
         real = jnp.cumprod(rows[:, 0] != -1).astype(bool)
-        shared = jnp.where(
-            real, overlaps(anchors, rows[:, 1:5], areas(anchors), areas(rows[:, 1:5])), -1
-        )
+        truth = rows[:, 1:5]
+        shared = jnp.where(real, overlaps(anchors, truth, areas(anchors), areas(truth)), -1)
         # An overlap of nothing is no reason for a pair.
         paired, _ = match(shared, 1e-6, min(shared.shape))
         best, nearest = shared.max(1), shared.argmax(1)
