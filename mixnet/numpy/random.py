@@ -53,14 +53,17 @@ def _number(function: str, name: str, value: object) -> float:
 
 
 def _whole(function: str, name: str, value: object) -> int:
-    """A parameter as a whole number; the same error."""
-    return _converted(int, "a whole number", function, name, value)
+    """A parameter as a whole number; the same error, for fractions and infinity, too."""
+    number = _converted(int, "a whole number", function, name, value)
+    if isinstance(value, float) and number != value:
+        raise AttributeKindError(f"{function}: {name} is a whole number, not {value!r:.60}.")
+    return number
 
 
 def _converted(kind: type[Number], text: str, function: str, name: str, value: Any) -> Number:
     try:
         return kind(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise AttributeKindError(
             f"{function.removeprefix('_npi_')}: {name} is {text}, not {value!r:.60}."
         ) from None

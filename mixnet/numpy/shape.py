@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
-from mixnet.base import AttributeTypeError, AttributeValueError, NotDefinedError, OptionError
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    AxisError,
+    NotDefinedError,
+    OptionError,
+    checked_shape,
+)
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.call import (
     NUMBERS,
@@ -146,6 +153,10 @@ def squeeze(
     return call("_np_squeeze", a, out=out, axis=as_axes(axis))
 
 
+def _as_shape(name: str, shape: int | Sequence[int]) -> tuple[int, ...]:
+    return (int(shape),) if isinstance(shape, (int, onp.integer)) else checked_shape(name, shape)
+
+
 def broadcast_to(array: Operand, shape: int | Sequence[int]) -> Any:
     """The array repeated along axes of extent one, and new first ones, to ``shape``.
 
@@ -153,7 +164,7 @@ def broadcast_to(array: Operand, shape: int | Sequence[int]) -> Any:
         array: any shape.
         shape: of the result.
     """
-    target = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
+    target = _as_shape("broadcast_to", shape)
     source = as_array(array)
     if isinstance(array, (bool, onp.bool_)):
         source = source.astype("bool")
@@ -255,8 +266,16 @@ def column_stack(tup: Sequence[Operand]) -> Any:
     return call("_npi_column_stack", *_each_array("column_stack", tup))
 
 
+def _check_axis(name: str, ary: Any, axis: int) -> None:
+    if hasattr(ary, "shape") and not -len(ary.shape) <= axis < len(ary.shape):
+        raise AxisError(
+            f"{name}: axis={axis} is out of range: the array has {len(ary.shape)} axes."
+        )
+
+
 def _cut(ary: Any, parts: Any, axis: int) -> list[Any]:
     check_array("split", ary)
+    _check_axis("split", ary, axis)
     whole = isinstance(parts, (int, onp.integer))
     if (
         not whole
@@ -303,6 +322,7 @@ def split(ary: Operand, indices_or_sections: int | Sequence[int], axis: int = 0)
         ValueError: the extent does not divide into that many parts.
     """
     if isinstance(indices_or_sections, (int, onp.integer)) and hasattr(ary, "shape"):
+        _check_axis("split", ary, axis)
         parts, extent = indices_or_sections, ary.shape[axis]
         if parts <= 0 or extent % parts:
             raise AttributeValueError(
@@ -605,7 +625,7 @@ def unravel_index(
     """
     if order != "C":
         raise NotDefinedError("unravel_index: only order='C' is supported.")
-    shape = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
+    shape = _as_shape("unravel_index", shape)
     if not is_array(indices):
         return onp.unravel_index(indices, shape)
     indices_of_axes = call("_unravel_index", indices, shape=shape)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
-from mixnet.base import AttributeValueError
+from mixnet.base import AttributeValueError, checked_shape
 from mixnet.numpy.array_parameters import check_parameter
 from mixnet.numpy.call import call, is_array, name_of
 from mixnet.random import seed as _seed
@@ -61,7 +61,7 @@ def bernoulli(
         attributes["logit" if prob is None else "prob"] = float(parameter)
         attributes["ctx"] = ctx
     if size is not None:
-        size = (int(size),) if isinstance(size, (int, onp.integer)) else tuple(size)
+        size = (int(size),) if isinstance(size, (int, onp.integer)) else checked_shape("size", size)
     return call(
         "_npi_bernoulli",
         *arrays,

@@ -134,3 +134,20 @@ def test_whole_numbers_are_whole_numbers(number: object) -> None:
         mx.nd.FullyConnected(
             mx.nd.ones((2, 3)), mx.nd.ones((3, 3)), num_hidden=number, no_bias=True
         )
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: np.random.randint(float("inf")), "high is a whole number, not inf"),
+        (lambda: np.random.randint(2.5), "high is a whole number, not 2.5"),
+        (lambda: npx.random.bernoulli(0.5, size=2.0), r"a tuple of whole numbers.*, not 2\.0"),
+        (lambda: np.broadcast_to(np.ones((2, 3)), None), "a tuple of whole numbers.*, not None"),
+        (lambda: np.unravel_index(np.array([1]), 2.5), r"a tuple of whole numbers.*, not 2\.5"),
+        (lambda: np.array_split(np.array(1.0), 2), "axis=0 is out of range: the array has 0 axes"),
+        (lambda: np.split(np.ones(3), 3, axis=1), "axis=1 is out of range: the array has 1 axes"),
+    ],
+)
+def test_numbers_and_shapes_that_are_none(call: Any, words: str) -> None:
+    with pytest.raises(mx.MXNetError, match=words):
+        call()

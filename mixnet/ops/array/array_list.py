@@ -44,7 +44,14 @@ def multi_all_finite(*data, init_output: bool = True):
     return _all_finite(data)
 
 
-@op("multi_sum_sq", floats=True, num_args="num_arrays", differentiable=False, in_amp_lists=False)
+@op(
+    "multi_sum_sq",
+    floats=True,
+    num_args="num_arrays",
+    one_dtype=True,
+    differentiable=False,
+    in_amp_lists=False,
+)
 def multi_sum_sq(*data):
     """Sum of the squares of each array, float32 ``(number of arrays,)``.
 

@@ -186,9 +186,10 @@ def _declare_several(
         outputs=_of_attribute(count, int),
         states=_of_attribute(count, written) if places else (),
         num_args=None,
+        one_dtype="weight32" not in own,  # those with a copy may differ from weight to weight
+        dtypes=_dtypes_of_several(rule, numbers),
         differentiable=False,
         in_amp_lists=in_amp_lists,
-        dtypes=_dtypes_of_several(rule, numbers),
     )(update)
 
 

@@ -53,6 +53,16 @@ def test_copies_and_states_of_half_precision_are_refused() -> None:
         nd.preloaded_multi_sgd_update(half, half, ones(1), ones(1, dtype="float16"), num_weights=1)
 
 
+def test_weights_without_copies_have_one_dtype() -> None:
+    half = ones(3, dtype="float16")
+    with pytest.raises(DTypeError, match="float32 and float16; all must have the same dtype"):
+        nd.multi_sgd_update(ones(3), half, lrs=(0.1,), wds=(0,), num_weights=1)
+    with pytest.raises(DTypeError, match="all must have the same dtype"):
+        nd.preloaded_multi_sgd_update(ones(3), half, ones(1), ones(1), num_weights=1)
+    with pytest.raises(DTypeError, match="all must have the same dtype"):
+        nd.multi_sum_sq(ones(3), half, num_arrays=2)
+
+
 def test_adagrad_writes_the_sums_of_squares() -> None:
     history = nd.array([1.0, 2.0])
     nd._sparse_adagrad_update(ones(2), nd.array([2.0, -3.0]), history, lr=0.1, rescale_grad=0.5)
