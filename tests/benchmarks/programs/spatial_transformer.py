@@ -43,4 +43,5 @@ print(dict(mod.score(it, "acc"))["accuracy"] > 0.4)
 g = mx.nd.GridGenerator(
     mx.nd.array([[1, 0.1, 0, -0.1, 1, 0]]), transform_type="affine", target_shape=(4, 4)
 )
+print(g.shape)
 print(mx.nd.BilinearSampler(mx.nd.array(x[:1]), g).sum().asscalar().round(3))
