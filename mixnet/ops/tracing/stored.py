@@ -13,6 +13,7 @@ import os
 import pickle
 import struct
 import zlib
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
@@ -56,7 +57,7 @@ class File(NamedTuple):
     Args:
         sources: size and checksum of each source file, by its path in the package.
         dependencies: sets of numbers of source files.
-        keys: the keys of all entries, concatenated.
+        keys: the keys of all entries in ascending order, concatenated.
         places: for each entry the number of its dependencies, its start in ``contents`` and its end.
         dictionary: zlib's dictionary, with common parts of entries.
         contents: the entries, each compressed.
@@ -94,16 +95,18 @@ class File(NamedTuple):
 
     def all_keys(self) -> list[bytes]:
         """The keys of all entries."""
-        return [self.keys[i : i + _KEY_BYTES] for i in range(0, len(self.keys), _KEY_BYTES)]
+        return [*map(self._key, range(len(self.keys) // _KEY_BYTES))]
+
+    def _key(self, number: int) -> bytes:
+        return self.keys[number * _KEY_BYTES : (number + 1) * _KEY_BYTES]
 
     def entry(self, key: bytes) -> tuple[tuple[int, ...], bytes] | None:
         """The numbers of an entry's source files, and its pickled content; None if there is no entry."""
-        at = self.keys.find(key)
-        while at >= 0 and at % _KEY_BYTES:  # a match across two keys
-            at = self.keys.find(key, at + 1)
-        if at < 0:
+        numbers = range(len(self.keys) // _KEY_BYTES)
+        number = bisect_left(numbers, key, key=self._key)
+        if number == len(numbers) or self._key(number) != key:
             return None
-        dependencies, start, end = _PLACE.unpack_from(self.places, at // _KEY_BYTES * _PLACE.size)
+        dependencies, start, end = _PLACE.unpack_from(self.places, number * _PLACE.size)
         unpacked = zlib.decompressobj(zdict=self.dictionary)
         return self.dependencies[dependencies], unpacked.decompress(self.contents[start:end])
 
