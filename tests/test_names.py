@@ -21,6 +21,19 @@ def test_private_names_that_programs_import(module: str, names: list[str]) -> No
 
 
 STARS = {
+    "io.io": [
+        "NDArrayIter",
+        "ImageRecordIter",
+        "NDArray",
+        "CSRNDArray",
+        "array",
+        "concat",
+        "tile",
+        "np",
+    ],
+    "io.utils": ["NDArray", "CSRNDArray", "sparse_array", "np", "OrderedDict"],
+    "numpy.fallback": ["allclose", "nanmax", "promote_types", "rollaxis", "argwhere"],
+    "symbol.symbol": ["Symbol", "Variable", "Group", "split_v2", "hypot", "zeros", "load_json"],
     "contrib.quantization": ["quantize_model", "logging", "os", "np", "cpu", "NDArray", "ndarray"],
     "image.detection": ["ImageDetIter", "json", "np", "numeric_types"],
     "image.image": ["imread", "json", "np", "random", "Number"],
@@ -50,6 +63,9 @@ def test_import_star_brings(module: str, names: list[str]) -> None:
 
 
 NOT_BROUGHT = {
+    "ndarray.ndarray": ["np", "warnings", "Context"],
+    "symbol.symbol": ["np", "os", "Graph"],
+    "numpy.fallback": ["onp", "ndarray", "NDArray"],
     "symbol": ["np", "npx", "op", "symbol"],
     "ndarray": ["np", "op", "ndarray"],
     "io": ["shuffle", "batch", "loader"],
@@ -70,6 +86,25 @@ def test_import_star_keeps_the_names_of_the_program(module: str, names: list[str
     actual: dict = dict.fromkeys(names, "mine")
     exec(f"from mixnet.{module} import *", actual)
     assert {name: actual[name] for name in names} == dict.fromkeys(names, "mine")
+
+
+def test_import_star_from_the_file_of_arrays() -> None:
+    names: dict = {}
+    exec("from mixnet.ndarray.ndarray import *", names)
+    first, second = names["split_v2"](names["arange"](4), 2)
+    assert names["concatenate"]([second, first]).asnumpy().tolist() == [2, 3, 0, 1]
+    assert names["_GRAD_REQ_MAP"]["add"] == 3
+    assert len([name for name in names if name != "__builtins__"]) == 42
+
+
+def test_functions_of_the_fallback_take_arrays_of_mx_np() -> None:
+    from mixnet import np
+    from mixnet.numpy import fallback
+
+    assert fallback.nanmax(np.array([1.0, float("nan"), 3.0])).item() == 3
+    assert fallback.argwhere(np.array([0, 2, 3])).tolist() == [[1], [2]]
+    with pytest.raises(AttributeError, match="has no attribute 'nanmaximum'"):
+        _ = fallback.nanmaximum
 
 
 def test_the_interpolation_of_a_code() -> None:

@@ -14,7 +14,6 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Node
 from mixnet.ops.generators.source import Demands
 from mixnet.ops.schema.stream import STREAM_SPEC
-from mixnet.util import is_np_shape
 
 
 class SubGraph:
@@ -24,14 +23,14 @@ class SubGraph:
         graph: its inputs are the body's, in order. Its random operators have no stream as input, and its
             operators no training mode: both are passed to every run.
         called: the random operators that were called for it; those that no output needs take draws, too.
-        has_scalars: whether it was written for arrays without axes, like programs of ``mx.np``; otherwise
-            an element of an array with one axis is an array of one element.
+        has_scalars: whether an element of an array with one axis has no axes, as in programs on arrays of
+            ``mx.np``. In symbols it is an array of one element, also after ``npx.set_np()``, as in MXNet.
     """
 
-    def __init__(self, graph: Graph, called: Sequence[Node] = (), has_scalars: bool | None = None):
+    def __init__(self, graph: Graph, called: Sequence[Node] = (), has_scalars: bool = False):
         self.graph = graph
         self.called = tuple(called)
-        self.has_scalars = is_np_shape() if has_scalars is None else has_scalars
+        self.has_scalars = has_scalars
         self._numbers: dict[bool, tuple[dict[Node, int], int]] = {}
 
     @cached_property

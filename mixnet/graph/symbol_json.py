@@ -16,6 +16,7 @@ from mixnet.ops.registry import find
 from mixnet.util import is_np_shape
 
 _DRAWS = "mixnet_draws"  # nodes in the order in which they draw
+_SCALARS = "mixnet_scalars"  # a body of a loop for elements without axes
 VERSION = 10901  # MXNet 1.9.1, whose file format this is
 _INPUTS_STATED = 900  # older files may leave out inputs that are variables
 _WHOLE_BY_DEFAULT = 904  # up to this version, axis=-1 of argmax meant all axes
@@ -87,7 +88,7 @@ def _rows(graph: Graph) -> dict[str, Any]:
         ]
         bodies = _subgraphs(node)
         if bodies:
-            row["subgraphs"] = [_rows(body.graph) for body in bodies]
+            row["subgraphs"] = [_body_rows(body) for body in bodies]
         nodes.append(row)
         pointers.append(pointers[-1] + _outputs(node))
     return {
@@ -96,6 +97,11 @@ def _rows(graph: Graph) -> dict[str, Any]:
         "node_row_ptr": pointers,
         "heads": [[number[e.node], e.index, 0] for e in graph.heads],
     }
+
+
+def _body_rows(body: SubGraph) -> dict[str, Any]:
+    rows = _rows(body.graph)
+    return {**rows, "attrs": {_SCALARS: ["int", 1]}} if body.has_scalars else rows
 
 
 def _outputs(node: Node) -> int:
@@ -184,7 +190,6 @@ class _Reader:
         self.place = ""
         self.is_older = False
         self.written_by = VERSION
-        self.has_scalars = is_np_shape()
 
     def wrong(self, problem: str) -> FileFormatError:
         """The error for invalid content."""
@@ -207,7 +212,6 @@ class _Reader:
         """The graph of a JSON object with nodes and heads."""
         self.written_by = self.version(data)
         self.is_older = self.written_by < VERSION
-        self.has_scalars |= "is_np_shape" in self.field(data, "attrs", dict, "a JSON object", {})
         return self._graph_and_nodes(data)[0]
 
     def _graph_and_nodes(self, data: object) -> tuple[Graph, list[Node]]:
@@ -257,7 +261,8 @@ class _Reader:
         if not set(graph.inputs) <= set(inputs):
             raise self.wrong("variables are missing")
         self.place = before
-        return SubGraph(Graph(graph.heads, inputs), has_scalars=self.has_scalars)
+        attrs = self.field(data, "attrs", dict, "a JSON object", {})
+        return SubGraph(Graph(graph.heads, inputs), has_scalars=_SCALARS in attrs)
 
     def number(self, value: object, end: int) -> int:
         """An integer from 0 to ``end`` - 1."""

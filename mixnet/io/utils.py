@@ -1,5 +1,9 @@
 """MXNet's import path ``mx.io.utils``."""
 
+from collections import OrderedDict as OrderedDict
+
+import numpy as np  # noqa: F401
+
 from mixnet.io.source import named_sources as _init_data  # noqa: F401
 from mixnet.ndarray import sparse as _sparse
 from mixnet.ndarray.create import array as array

@@ -69,8 +69,7 @@ def functions(face: Face) -> _Functions:
 
     def randn(*shape: int, **kwargs: Any) -> Any:
         """Normal numbers of the shape given as arguments; see ``normal`` for the others."""
-        arrays = any(isinstance(kwargs.get(name), face.kind) for name in ("loc", "scale"))
-        return normal(shape=shape or (None if arrays else face.shape), **kwargs)
+        return normal(shape=shape or _Null, **kwargs)
 
     def randint(**attributes: Any) -> Any:
         """Whole numbers in [low, high), int32 by default."""
@@ -89,7 +88,8 @@ def functions(face: Face) -> _Functions:
         With ``get_prob`` their log-probabilities too, which have a gradient.
         """
         attributes["dtype"] = _dtype_name(attributes["dtype"])
-        attributes["shape"] = attributes["shape"] or ()
+        if attributes["shape"] in (_Null, None, 0):
+            attributes["shape"] = ()
         check_kind("multinomial", data)
         return face.call("_sample_multinomial", (data,), attributes)
 
@@ -103,8 +103,8 @@ def functions(face: Face) -> _Functions:
         check_kind("shuffle", data)
         return face.call("_shuffle", (data,), kwargs)
 
-    shape = {"shape": None, "dtype": None}
-    drawn = {"shape": None, "get_prob": face.get_prob}
+    shape = {"shape": _Null, "dtype": None}
+    drawn = {"shape": _Null, "get_prob": face.get_prob}
     out = {"out": None} if "out" in face.extra else {}
     return by_name | {
         "randn": randn,
@@ -144,10 +144,9 @@ def _distribution(face: Face, name: str) -> Callable[..., Any]:
                 f"{name}: give {' and '.join(parameters)} all as {face.kind.__name__} or all as "
                 f"numbers."
             )
-        attributes["shape"], attributes["dtype"] = (
-            attributes["shape"] or (),
-            _dtype_name(attributes["dtype"]),
-        )
+        if attributes["shape"] in (_Null, 0):
+            attributes["shape"] = ()
+        attributes["dtype"] = _dtype_name(attributes["dtype"])
         attributes.pop("ctx", None)  # where the parameters are
         return face.call(f"_sample_{name}", values, attributes)
 
@@ -161,14 +160,14 @@ def _distribution(face: Face, name: str) -> Callable[..., Any]:
     )
     if name == "exponential":
         draw.__doc__ = draw.__doc__.replace("rate ``lam``", "mean ``scale``")
-    rest = {"shape": None, "dtype": None, **dict.fromkeys(face.extra)}
+    rest = {"shape": _Null, "dtype": None, **dict.fromkeys(face.extra)}
     return _signed(draw, [], parameters | rest)
 
 
 def _numbers(face: Face, attributes: dict[str, Any]) -> dict[str, Any]:
     """Attributes of an operator whose parameters are numbers."""
-    if attributes["shape"] is None and attributes.get("out") is None:
-        attributes["shape"] = face.shape
+    if attributes["shape"] is _Null:
+        attributes["shape"] = face.shape if attributes.get("out") is None else None
     attributes["dtype"] = _dtype_name(attributes["dtype"])
     return attributes
 

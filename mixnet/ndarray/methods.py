@@ -74,9 +74,8 @@ def transposed(self: NDArray, *axes: Any, **kwargs: Any) -> NDArray:
     Args:
         kwargs: ``axes``, instead of arguments by position.
     """
-    if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
-        axes = tuple(axes[0] or ())
-    return invoke(find("transpose"), (self,), {"axes": tuple(kwargs.get("axes") or axes)})
+    order = axes[0] if len(axes) == 1 else axes
+    return invoke(find("transpose"), (self,), {"axes": order, **kwargs})
 
 
 def broadcast_to(self: NDArray, shape: int | Sequence[int]) -> NDArray:

@@ -23,7 +23,6 @@ from mixnet.base import (
     MXNetError,
     ShapeError,
     SizeError,
-    UnknownAttributeError,
     _Null,
 )
 from mixnet.context import Context
@@ -31,6 +30,7 @@ from mixnet.dtype import CODES, as_dtype, as_numbers, bfloat16
 from mixnet.ndarray.link import Link
 from mixnet.ndarray.no_content import NO_CONTENT
 from mixnet.ops.registry import find
+from mixnet.process.lazy import names_of_one_file
 from mixnet.runtime.record import copy as copies
 from mixnet.runtime.record.copy import copy_across, to_host
 from mixnet.runtime.record.record import record as record_operation
@@ -636,8 +636,16 @@ def _unpickle(cls: type[NDArray], data: np.ndarray, context: Context) -> NDArray
     return cls._wrap(from_host(data, context))
 
 
-# ``mx.nd.ndarray`` is one file in MXNet; everything except the class is in other files here.
-_FILES = ("create", "operators", "indexing", "image_file")
+# Everything in MXNet's file ``mx.nd.ndarray`` except the class is in other files here.
+_in_other_files = names_of_one_file(
+    __name__,
+    ("create", "operators", "indexing", "image_file", "methods"),
+    "NDArray _DTYPE_MX_TO_NP _DTYPE_NP_TO_MX _GRAD_REQ_MAP add arange concatenate divide equal eye "
+    "from_dlpack from_numpy full get_indexing_dispatch_code get_oshape_of_gather_nd_op greater "
+    "greater_equal histogram imdecode indexing_key_expand_implicit_axes lesser lesser_equal linspace "
+    "logical_and logical_or logical_xor maximum minimum modulo moveaxis multiply not_equal onehot_encode "
+    "ones power split_v2 subtract to_dlpack_for_read to_dlpack_for_write true_divide waitall zeros",
+)
 
 
 def _shared_memory() -> Any:
@@ -647,9 +655,4 @@ def _shared_memory() -> Any:
 def __getattr__(name: str) -> Any:
     if name == "_new_from_shared_mem":
         return _shared_memory().from_shared_memory
-    if not name.startswith("_"):
-        for file in _FILES:
-            module = importlib.import_module(f"mixnet.ndarray.{file}")
-            if getattr(getattr(module, name, None), "__module__", None) == module.__name__:
-                return getattr(module, name)
-    raise UnknownAttributeError(f"module {__name__!r} has no attribute {name!r}.")
+    return _in_other_files(name)

@@ -5,6 +5,7 @@ They read the values of their arrays, have no gradient, and cannot be part of a 
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import numpy as onp
 
 from mixnet.autograd.scope import is_recording
 from mixnet.autograd.tape import on_tape
-from mixnet.base import GradientError, MXNetError
+from mixnet.base import GradientError, MXNetError, UnknownAttributeError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray
 
@@ -197,3 +198,16 @@ FUNCTIONS = {
     **{name: on_host(name, _OURS.get(name) or getattr(onp, name)) for name in NAMES},
     **{name: _removed(name) for name in FINANCIAL},
 }
+
+_ON_DEVICE = ("argwhere", "extract", "flatnonzero", "rollaxis")
+"""Functions of MXNet's list that run on the device here."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__all__":  # what `import *` brings
+        return sorted({*FUNCTIONS, *_ON_DEVICE})
+    if name in FUNCTIONS:
+        return FUNCTIONS[name]
+    if name in _ON_DEVICE:
+        return getattr(importlib.import_module("mixnet.numpy"), name)
+    raise UnknownAttributeError(f"module {__name__!r} has no attribute {name!r}.")

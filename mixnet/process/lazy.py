@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -42,6 +42,29 @@ def submodules(
         return sorted({*here, *names})
 
     return __getattr__, __dir__
+
+
+def names_of_one_file(module: str, files: Sequence[str], star: str) -> Callable[[str], Any]:
+    """``__getattr__`` of a module that is one file in MXNet and several here.
+
+    Args:
+        module: its ``__name__``.
+        files: modules beside it with the functions that it lacks.
+        star: the names that ``import *`` brings, separated by spaces.
+    """
+    package = module.rpartition(".")[0]
+
+    def __getattr__(name: str) -> Any:
+        if name == "__all__":
+            return star.split()
+        if not name.startswith("_"):
+            for file in files:
+                beside = importlib.import_module(f"{package}.{file}")
+                if getattr(getattr(beside, name, None), "__module__", None) == beside.__name__:
+                    return getattr(beside, name)
+        raise UnknownAttributeError(f"module {module!r} has no attribute {name!r}.")
+
+    return __getattr__
 
 
 def star_names(here: Mapping[str, Any], modules: Collection[str] = ()) -> list[str]:

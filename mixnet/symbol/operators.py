@@ -141,9 +141,8 @@ def _transpose(self: Symbol, *axes: object, **kwargs: object) -> Symbol:
         axes: the new order of the axes.
         kwargs: ``axes``, instead of arguments by position.
     """
-    if len(axes) == 1 and isinstance(axes[0], (tuple, list)):
-        axes = tuple(axes[0])
-    return apply("transpose", self, axes=kwargs.get("axes", axes))
+    order = axes[0] if len(axes) == 1 else axes
+    return apply("transpose", self, **{"axes": order, **kwargs})
 
 
 def _broadcast_to(self: Symbol, *args: object, **kwargs: object) -> Symbol:

@@ -14,10 +14,11 @@ from mixnet.symbol.symbol import Symbol
 def _call(op: str, symbols: Sequence[Symbol], attributes: dict[str, Any]) -> Symbol:
     attributes.pop("out", None)
     attributes.pop("ctx", None)  # a symbol runs where it is bound
-    for each in ("dtype", "shape"):
-        if attributes.get(each) is None:  # the node of a symbol file does not contain it
-            attributes.pop(each, None)
-    if symbols and not attributes.get("shape"):
+    # What is absent is not in the node of a symbol file.
+    if attributes.get("dtype") is None:
+        attributes.pop("dtype", None)
+    shape = attributes.get("shape")
+    if shape == () if symbols else shape is None:
         attributes.pop("shape", None)
     name, attr = attributes.pop("name", None), attributes.pop("attr", None)
     operator = find(op)

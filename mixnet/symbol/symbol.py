@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import importlib
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,6 +37,7 @@ from mixnet.ops.schema.attributes import to_text
 from mixnet.passes.differentiate import differentiate
 from mixnet.passes.infer_shape import Inference, Question, infer
 from mixnet.passes.lower_precision import remove_casts
+from mixnet.process.lazy import names_of_one_file
 from mixnet.symbol.attribute_order import listed
 from mixnet.util import is_np_shape
 
@@ -684,17 +684,11 @@ def load_json(json_str: str) -> Symbol:
     return Symbol(from_json(json_str).heads)
 
 
-# ``mx.sym.symbol`` is one file in MXNet; everything except the class is in other files here.
-_FILES = ("create", "operators")
-
-
-def __getattr__(name: str) -> Any:
-    if not name.startswith("_"):
-        for file in _FILES:
-            module = importlib.import_module(f"mixnet.symbol.{file}")
-            if getattr(getattr(module, name, None), "__module__", None) == module.__name__:
-                return getattr(module, name)
-    raise UnknownAttributeError(f"module {__name__!r} has no attribute {name!r}.")
-
-
+# Everything in MXNet's file ``mx.sym.symbol`` except the class is in other files here.
+__getattr__ = names_of_one_file(
+    __name__,
+    ("create", "operators"),
+    "Group Symbol Variable arange eye full histogram hypot linspace load load_json maximum minimum ones pow "
+    "power split_v2 var zeros",
+)
 var = Variable

@@ -62,6 +62,55 @@ def test_the_error_names_the_attribute(hybridize: bool) -> None:
 
 
 x = nd.array([[1, 2], [3, 4]])
+s = sym.var("s")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: nd.pick(x, nd.array([0, 1]), axis=None), "axis=None is not a whole number"),
+        (lambda: x.pick(nd.array([0, 1]), axis=None), "axis=None is not a whole number"),
+        (lambda: sym.pick(s, s, axis=None), "axis=None is not a whole number"),
+        (lambda: mx.npx.pick(x.as_np_ndarray(), mx.np.array([1]), axis=None), "axis=None"),
+        (lambda: nd.moments(x), r"names no axis. Give axes=\(0, 1\)"),
+        (lambda: nd.moments(x, axes=None), "names no axis"),
+        (lambda: nd.moments(x, axes=()), "names no axis"),
+        (lambda: sym.moments(s, axes=None).infer_shape(s=(2, 2)), "names no axis"),
+        (lambda: x.transpose(None), "axes=None is not a shape"),
+        (lambda: x.transpose(axes=None), "axes=None is not a shape"),
+        (lambda: s.transpose(None), "axes=None is not a shape"),
+        (lambda: x.transpose(axis=(1, 0)), "axis"),
+        (lambda: s.transpose(axis=(1, 0)), "axis"),
+        (lambda: nd.random.uniform(shape=None), "shape=None is not a shape"),
+        (lambda: nd.random.randint(0, 4, shape=None), "shape=None is not a shape"),
+        (lambda: nd.random.normal(nd.ones(2), nd.ones(2), shape=None), "shape=None"),
+        (lambda: nd.random.gamma(x, x, shape=None, out=nd.zeros((2, 2))), "shape=None"),
+        (lambda: sym.random.poisson(s, shape=None), "shape=None is not a shape"),
+    ],
+)
+def test_mxnet_refuses_none(call: Any, message: str) -> None:
+    with pytest.raises(mx.MXNetError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "shape"),
+    [
+        (lambda: x.transpose(), (2, 2)),
+        (lambda: x.transpose(()), (2, 2)),
+        (lambda: x.transpose(axes=[]), (2, 2)),
+        (lambda: nd.array([1, 2]).transpose(0), (2,)),
+        (lambda: x.as_np_ndarray().transpose(None), (2, 2)),
+        (lambda: nd.random.uniform(), (1,)),
+        (lambda: nd.random.uniform(shape=None, out=nd.zeros(3)), (3,)),
+        (lambda: nd.random.randint(0, 4, shape=None, out=nd.zeros(3, dtype="int32")), (3,)),
+        (lambda: nd.random.normal(nd.ones(2), nd.ones(2)), (2,)),
+        (lambda: nd.random.multinomial(nd.array([0.5, 0.5]), shape=None), (1,)),
+        (lambda: sym.random.uniform(s, s).eval(s=x)[0], (2, 2)),
+    ],
+)
+def test_mxnet_computes(call: Any, shape: tuple[int, ...]) -> None:
+    assert call().shape == shape
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def pick(
     data,
     index,
     *,
-    axis: Axis | None = -1,
+    axis: Axis = -1,
     keepdims: bool = False,
     mode: Literal["clip", "wrap"] = "clip",
 ):
@@ -156,7 +156,6 @@ def pick(
     Args:
         data: any shape.
         index: its shape without ``axis``, or with extent 1 there.
-        axis: None picks from the flattened array.
         mode: what happens to indices out of range: they are clipped to the ends, or wrapped around.
 
     Returns:
@@ -164,9 +163,6 @@ def pick(
 
     Source: MXNet operator ``pick``.
     """
-    if axis is None:
-        out = data.reshape(-1)[bounded(index.reshape(-1), data.size, mode)]
-        return out.reshape(index.shape)
     axis = axis % data.ndim
     rest = data.shape[:axis] + data.shape[axis + 1 :]
     if index.size != math.prod(rest):
@@ -181,7 +177,7 @@ def pick(
 
 @pick.infer_inputs
 def _(data, index, *, axis):
-    if index is not None or axis is None:
+    if index is not None:
         return {}
     axis = axis % len(data)
     return {"index": data[:axis] + data[axis + 1 :]}

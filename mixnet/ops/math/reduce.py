@@ -180,16 +180,22 @@ def norm(
 
 @op("moments", outputs=2, output_names=["output0", "output1"], precision="full")
 def moments(data, *, axes: Axes | None = None, keepdims: bool = False):
-    """Mean and variance along ``axes``, all axes by default.
+    """Mean and variance along ``axes``, of which there must be at least one.
 
     Returns:
         Two arrays in the dtype of ``data``; ``(1,)`` when all axes are reduced.
 
     Raises:
+        AxisError: no axis is given.
         ShapeError: the array has no such axis.
 
     Source: MXNet operator ``moments``.
     """
+    if not axes:
+        every = tuple(range(data.ndim))
+        raise AxisError(
+            f"moments: axes={axes} names no axis. Give axes={every} to reduce them all."
+        )
     chosen = axes_of("moments", data.ndim, axes)
     mean = _mean(data, chosen, True).astype(data.dtype)
     var = _mean(jnp.square(data - mean), chosen, keepdims).astype(data.dtype)

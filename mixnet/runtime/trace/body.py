@@ -63,7 +63,7 @@ class BodyTrace(Trace):
         """The array that represents a block's parameter: the outer trace's, if there is one."""
         return data if self.outer is None else self.outer.parameter(parameter, data)
 
-    def subgraph(self, outputs: Sequence[Value], has_scalars: bool | None = None) -> SubGraph:
+    def subgraph(self, outputs: Sequence[Value], has_scalars: bool = False) -> SubGraph:
         """The subgraph; its inputs are those that it reads, in order of first use, as in MXNet's symbol
         files.
         """

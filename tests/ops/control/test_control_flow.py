@@ -295,6 +295,62 @@ def test_elements_of_an_mx_np_array_have_no_axes() -> None:
     assert last.shape == ()
 
 
+def _dense(x: Any, s: Any) -> Any:
+    return sym.FullyConnected(x, num_hidden=5, name="f"), s
+
+
+def _nested(body: Any) -> mx.sym.Symbol:
+    return sym.Group(
+        sym.contrib.foreach(
+            lambda row, state: sym.contrib.foreach(body, row, state), sym.var("d"), sym.var("s")
+        )
+    )
+
+
+@pytest.mark.parametrize("written", [False, True])
+@pytest.mark.parametrize(
+    ("body", "start", "arguments", "results", "values"),
+    [  # MXNet 1.9.1's
+        (lambda x, s: (x + s, x + s), (1,), [], [(2, 1, 1), (1,)], [2, 4]),
+        (lambda x, s: (x + 1, s + 1), (), [], [(2, 1, 1), ()], [2, 3]),
+        (lambda x, s: (sym.sum(x), s), (), [], [(2, 1, 1), ()], [1, 2]),
+        (_dense, (4,), [(5, 1), (5,)], [(2, 1, 1, 5), (4,)], [1] * 5 + [2] * 5),
+    ],
+)
+def test_elements_in_symbols_have_one_element_with_numpy_shapes_too(
+    body: Any, start: Any, arguments: Any, results: Any, values: Any, written: bool
+) -> None:
+    with mx.util.np_shape(True):
+        symbol = _nested(body)
+        if written:
+            symbol = sym.load_json(symbol.tojson())
+        names = symbol.list_arguments()
+        shapes = [(2,), start, *arguments]
+        assert symbol.infer_shape(d=(2,), s=start) == (shapes, results, [])
+        arrays = {name: nd.ones(shape) for name, shape in zip(names, shapes, strict=True)}
+        arrays |= {"d": nd.array([1.0, 2.0]), **({"f_bias": nd.zeros(5)} if arguments else {})}
+        outputs = symbol.eval(**arrays)
+        assert [each.shape for each in outputs] == results
+        assert outputs[0].asnumpy().ravel().tolist() == values
+
+
+def test_a_traced_loop_over_an_mx_np_array_is_the_same_in_a_file(tmp_path: Any) -> None:
+    class Net(gluon.HybridBlock):
+        def hybrid_forward(self, F: Any, x: Any, state: Any) -> Any:
+            return nd.contrib.foreach(lambda item, s: (item + s, s + item), x, state)
+
+    net = Net()
+    net.hybridize()
+    with mx.util.np_shape(True), mx.util.np_array(True):
+        net(mx.np.array([1.0, 2.0, 3.0]), mx.np.array(1.0))
+        net.export(str(tmp_path / "net"))
+        names = ["data0", "data1"]
+        again = gluon.SymbolBlock.imports(str(tmp_path / "net-symbol.json"), names)
+        outputs, last = again(mx.np.array([1.0, 2.0, 3.0]), mx.np.array(1.0))
+    assert outputs.asnumpy().tolist() == [2.0, 4.0, 7.0]
+    assert last.shape == ()
+
+
 def test_inputs_of_a_branch_stand_in_the_order_in_which_it_reads_them() -> None:
     q, a, b = (sym.var(name) for name in "qab")
     chosen = sym.contrib.cond(sym.sum(q) > 1, lambda: a * b, lambda: sym.var("q"))

@@ -246,10 +246,10 @@ def test_the_two_faces_have_the_same_parameters() -> None:
             each for each in theirs if each not in ("out", "name", "attr")
         ]
     assert str(inspect.signature(nd.random.normal)) == (
-        "(loc=0, scale=1, shape=None, dtype=None, ctx=None, out=None, **kwargs)"
+        "(loc=0, scale=1, shape=_Null, dtype=None, ctx=None, out=None, **kwargs)"
     )
     assert str(inspect.signature(mx.sym.random.multinomial)) == (
-        "(data, shape=None, get_prob=True, dtype='int32', **kwargs)"
+        "(data, shape=_Null, get_prob=True, dtype='int32', **kwargs)"
     )
 
 
