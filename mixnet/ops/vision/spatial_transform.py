@@ -110,7 +110,9 @@ def _sample(images: jax.Array, grid: jax.Array) -> Any:
     row, column = combined(whole[:, 1], whole[:, 0])
     row_inside, column_inside = combined(inside[:, 1], inside[:, 0])
     below, right = combined(shares[:, 1], shares[:, 0])
-    values = _elements(images.reshape(batch, channels, height * width), row * np.int32(width) + column)
+    values = _elements(
+        images.reshape(batch, channels, height * width), row * np.int32(width) + column
+    )
     shape = (batch, channels, *corners[1:])
     is_inside, right, below = (
         jax.lax.broadcast_in_dim(each, shape, (0, 2, 3, 4, 5))
