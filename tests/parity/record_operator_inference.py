@@ -35,7 +35,13 @@ OF_SHAPES = (
     "_random_pdf_normal", "_random_pdf_poisson", "_random_pdf_uniform", "all_finite", "multi_all_finite",
     "multi_sum_sq", "size_array",
 )  # fmt: skip
-OF_DTYPES: tuple[str, ...] = ()
+OF_DTYPES = (
+    "_adamw_update", "_contrib_allclose", "_contrib_index_array", "_histogram", "_image_to_tensor",
+    "_npi_add", "_npi_diag_indices_from", "_npi_eig", "_npi_eigh", "_npi_eigvals", "_npi_eigvalsh",
+    "_npi_insert_slice", "_npi_mod", "_npi_multiply", "_npi_percentile", "_npi_pinv_scalar_rcond",
+    "_npi_power", "_npi_share_memory", "_npi_solve", "_npi_subtract", "_npi_tensorinv", "_npi_tensorsolve",
+    "_npi_true_divide", "_npi_where_lscalar", "_npi_where_rscalar", "_npi_where_scalar2", "multi_sum_sq",
+)  # fmt: skip
 
 
 def symbol_of(mx: Any, call: Any) -> Any:

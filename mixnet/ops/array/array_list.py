@@ -54,6 +54,7 @@ def multi_all_finite(*data, init_output: bool = True):
 
 @op(
     "multi_sum_sq",
+    dtypes=Dtypes(result="float32"),
     shape_constraint=number_each,
     floats=True,
     num_args="num_arrays",

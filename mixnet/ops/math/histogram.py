@@ -10,6 +10,7 @@ import numpy as np
 from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Positive
+from mixnet.ops.schema.dtypes import PLACES
 
 
 def _arguments(bin_cnt: int | None) -> tuple[str, ...]:
@@ -18,6 +19,7 @@ def _arguments(bin_cnt: int | None) -> tuple[str, ...]:
 
 @op(
     "_histogram",
+    dtypes=PLACES,
     aliases=["_npi_histogram"],
     arguments=_arguments,
     outputs=2,
