@@ -20,6 +20,9 @@ ROWS = json.loads(FIXTURE.read_text())
 # MXNet takes arrays that it does not know for empty ones, and adds up what it knows of the axis of joining.
 COUNTS_UNKNOWN_AS_0 = {"_contrib_quantized_concat", "_npi_concatenate"}
 
+# MXNet infers dtypes for arrays of two dtypes, and refuses these when it computes.
+REFUSES_WHEN_CALLED = {"_contrib_allclose"}
+
 
 def identifier(row: Any) -> str:
     """The operator of a row."""
@@ -51,7 +54,8 @@ def test_dtypes(row: Any) -> None:
         if theirs == "raises":
             continue  # MXNet wants some dtype that it could infer, or refuses float16
         if ours == "raises":
-            wrong.append(f"{question}: refused")
+            if identifier(row) not in REFUSES_WHEN_CALLED:
+                wrong.append(f"{question}: refused")
             continue
         inputs = {f"i{place}" for place in range(len(row["call"]["inputs"]))}
         for mine, expected in zip(chain(*ours), chain(*theirs), strict=True):

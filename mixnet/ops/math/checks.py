@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 from mixnet.base import ShapeError
 from mixnet.ops.registry import op
-from mixnet.ops.schema.dtypes import Dtypes, all_own
+from mixnet.ops.schema.dtypes import Dtypes
 
 
 @op(
@@ -14,7 +14,7 @@ from mixnet.ops.schema.dtypes import Dtypes, all_own
     one_dtype=True,
     differentiable=False,
     in_amp_lists=False,
-    dtypes=Dtypes(own=all_own, result="uint8"),
+    dtypes=Dtypes(result="uint8"),
 )
 def allclose(a, b, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = True):
     """Whether ``|a - b| <= atol + rtol |b|`` everywhere.
