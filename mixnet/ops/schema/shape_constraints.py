@@ -243,6 +243,13 @@ def two_numbers(shapes: CallShapes) -> None:
     shapes.set_output(1, (1,))
 
 
+def counted(shapes: CallShapes, *, bin_cnt: int | None) -> None:
+    """The results are a number for each bin, and the edges of the bins, one more."""
+    if bin_cnt is not None:
+        shapes.set_output(0, (bin_cnt,))
+        shapes.set_output(1, (bin_cnt + 1,))
+
+
 def number_each(shapes: CallShapes) -> None:
     """The result is one number for each array."""
     shapes.set_output(0, (shapes.count,))
