@@ -33,7 +33,7 @@ OF_SHAPES = (
     "_npi_tensordot_int_axes", "_npi_vstack", "_random_pdf_dirichlet", "_random_pdf_exponential",
     "_random_pdf_gamma", "_random_pdf_generalized_negative_binomial", "_random_pdf_negative_binomial",
     "_random_pdf_normal", "_random_pdf_poisson", "_random_pdf_uniform", "all_finite", "multi_all_finite",
-    "multi_sum_sq", "size_array", "_histogram",
+    "multi_sum_sq", "size_array", "_histogram", "_contrib_box_encode",
 )  # fmt: skip
 OF_DTYPES = (
     "_adamw_update", "_contrib_allclose", "_contrib_index_array", "_histogram", "_image_to_tensor",
