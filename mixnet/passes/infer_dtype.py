@@ -56,14 +56,23 @@ def _that_follow(
     shared = [entry for i, entry in enumerate(node.inputs) if i not in own]
     of_results = rule.of_results(attributes, count)
     first = rule.of_shared and of_results[0] is None
-    results = [Entry(node, i) for i in range(bool(first), count) if of_results[i] is None]
-    common = _common(dtypes, shared) or rule.when_unknown(attributes) or _common(dtypes, results)
+    derived = (
+        (count if rule.others_too else 1) if first else 0
+    )  # results with a dtype of ``of_shared``
+    results = [Entry(node, i) for i in range(derived, count) if of_results[i] is None]
+    promotes = node.op.name.startswith("_np")
+    common = (
+        _common(dtypes, shared, promotes)
+        or rule.when_unknown(attributes)
+        or _common(dtypes, results)
+    )
     follow = {node.inputs[i]: dtype for i, dtype in own.items() if dtype is not None}
     follow |= {Entry(node, i): dtype for i, dtype in enumerate(of_results) if dtype is not None}
     if common is not None:
         follow |= dict.fromkeys(shared, common) | dict.fromkeys(results, common)
         if rule.of_shared and first:
-            follow[Entry(node, 0)] = np.dtype(rule.of_shared(common))
+            of_shared = np.dtype(rule.of_shared(common))
+            follow |= {Entry(node, i): of_shared for i in range(derived)}
         if rule.statistics:
             # Parameters for half-precision data are float32.
             statistics = FLOAT32 if common.itemsize == 2 else common
@@ -73,9 +82,14 @@ def _that_follow(
     return follow
 
 
-def _common(dtypes: Mapping[Entry, np.dtype], entries: Sequence[Entry]) -> np.dtype | None:
+def _common(
+    dtypes: Mapping[Entry, np.dtype], entries: Sequence[Entry], promotes: bool = False
+) -> np.dtype | None:
+    """The dtype that arrays share: of the first float, or of the widest where an operator promotes."""
     known = [dtypes[entry] for entry in entries if entry in dtypes]
     floats = [dtype for dtype in known if dtype.kind == "f" or dtype.name == "bfloat16"]
+    if promotes and floats:
+        return max(floats, key=lambda dtype: dtype.itemsize)
     return next(iter(floats or known), None)
 
 

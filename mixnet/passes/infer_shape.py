@@ -22,7 +22,7 @@ from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.ops.tracing.shape_free import common_shape, form_of
 from mixnet.ops.tracing.traced import MOST_TRACES, traced
 from mixnet.passes.infer_dtype import infer_node_dtypes
-from mixnet.passes.try_shapes import forward_from, input_of
+from mixnet.passes.try_shapes import forward_from, input_of, only_extents
 
 ONE_SHAPE = "__one_shape__"
 """The attribute of variables that accept only their declared shape."""
@@ -238,7 +238,10 @@ class Inference:
         self._infer_inputs(node)
         if isinstance(node.op, Op) and node.op.awaits_values(node.statics):
             self._values_awaited(node)
-        elif all(self._is_known(self.shapes.get(e)) for e in node.inputs):
+            return
+        if self._depends_on_call(node.op):
+            self._only_extents(node)
+        if all(self._is_known(self.shapes.get(e)) for e in node.inputs):
             self._forward(node)
         elif all(self.shapes.get(e) is not None for e in node.inputs):
             self._forward_open(node)
@@ -397,6 +400,23 @@ class Inference:
             for i, (_, dtype) in enumerate(self._outputs(tried)):
                 if dtype is not None and all(e in self.dtypes for e in node.inputs):
                     self.dtypes[Entry(node, i)] = dtype
+
+    def _only_extents(self, node: Node) -> None:
+        """Infer the extents of partly known inputs that alone fit the other inputs and the outputs."""
+        shapes = {i: s for i, e in enumerate(node.inputs) if (s := self.shapes.get(e)) is not None}
+        if len(shapes) < len(node.inputs) or all(map(self._is_known, shapes.values())):
+            return
+        targets = [self.shapes.get(entry) for entry in self._outputs_of(node)]
+
+        def checked(tried: dict[Any, Any]) -> bool:
+            outputs = self._outputs_at(node, [tried[i] for i in range(len(node.inputs))])
+            for (shape, _), target in zip(outputs, targets, strict=False):
+                if target is not None and merged(shape, target, self._least) is None:
+                    raise ShapeError(f"The result is {shape} in place of {target}.")
+            return True
+
+        for i, shape in only_extents(checked, shapes, targets, self._least).items():
+            self._set(node.inputs[i], shape, node)
 
     def _forward_open(self, node: Node) -> None:
         """Infer outputs from inputs with some unknown extents."""

@@ -19,6 +19,7 @@ Place = tuple[Any, int]
 # The trial value of an unknown extent: large, with many divisors, for strides. Its double is tried, too.
 TRIAL = 960
 _MOST_TRIED = 48  # the most combinations of extents that are tried
+_MOST_EXCLUDED = 128  # the most that are tried to show that no other one fits
 
 
 def forward_from(
@@ -93,6 +94,54 @@ def _fits_together(
         if _at(function, shapes, places, fixed, TRIAL) is not None:
             enough = len(fixed)
             yield fixed
+
+
+def only_extents(
+    function: Callable[[dict[Any, Shape]], object],
+    shapes: Mapping[Any, Shape],
+    targets: Sequence[Any],
+    least: int,
+) -> dict[Any, Shape]:
+    """Inputs with those unknown extents that only one value fits, such as the inner one of a product.
+
+    Args:
+        function: raises an error if it is called with shapes that do not fit each other or the results.
+        shapes: shapes of the inputs by a key; extents below ``least`` are unknown.
+        targets: the results' shapes, or None, likewise.
+        least: the least extent that is known.
+    """
+    places = [(k, i) for k, shape in shapes.items() for i, e in enumerate(shape) if e < least]
+    extents = {e for shape in (*shapes.values(), *targets) for e in shape or () if e > 0}
+
+    def fits(fixed: Mapping[Place, int]) -> bool:
+        return _at(function, shapes, places, fixed, TRIAL) is not None
+
+    if not places or not extents or fits({}):
+        return {}
+    for count in (1, 2):
+        choices = [
+            dict(zip(chosen, values, strict=True))
+            for chosen in combinations(places, count)
+            for values in product(sorted(extents | {1}), repeat=count)
+        ]
+        if len(choices) > _MOST_EXCLUDED:
+            return {}
+        fitting = [choice for choice in choices if fits(choice)]
+        if fitting:
+            break
+    else:
+        return {}
+    shared = dict(set.intersection(*(set(each.items()) for each in fitting)))
+    for place, extent in [
+        *shared.items()
+    ]:  # another that none of the known shapes has may fit, too
+        others = {extent - 1, extent + 1, 2 * extent, 3 * extent} - {0}
+        if any(fits({**fitting[0], place: other}) for other in others):
+            del shared[place]
+    completed = {key: list(shape) for key, shape in shapes.items()}
+    for (key, axis), extent in shared.items():
+        completed[key][axis] = extent
+    return {key: tuple(shape) for key, shape in completed.items()}
 
 
 def _common(results: Sequence[Mapping[Any, Shape]]) -> dict[Any, Shape]:

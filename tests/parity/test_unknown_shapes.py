@@ -23,7 +23,7 @@ COUNTS_UNKNOWN_AS_0 = {
     "BatchNorm", "Concat", "InstanceNorm", "Pad", "RNN", "_rnn_param_concat", "khatri_rao", "shape_array",
 }  # fmt: skip
 # Extents that MXNet knows and mixnet leaves open.
-LESS = {"Convolution", "Correlation", "Reshape", "broadcast_like", "pick", "size_array"}
+LESS = {"Convolution", "Correlation", "Reshape", "broadcast_like", "pick"}
 
 
 def contradiction(ours: Any, theirs: Any) -> bool:

@@ -97,6 +97,16 @@ def test_what_follows_for_inputs_from_an_output_is_remembered():
 def test_one_array_twice_is_another_call_than_two():
     a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
     for _ in range(2):
-        assert mx.sym.dot(a, a).infer_shape_partial(a=(0, 3))[1] != [(3, 3)]
+        assert mx.sym.dot(a, a).infer_shape_partial(a=(0, 3))[:2] == ([(3, 3)], [(3, 3)])
+        assert mx.sym.dot(a, b).infer_shape_partial(a=(0, 3), b=(0, 3))[1] == [(0, 3)]
         assert mx.sym.dot(a, b).infer_shape_partial(a=(0, 3), b=(3, 0))[1] == [(0, 0)]
         assert mx.sym.dot(a, b).infer_shape_partial(a=(2, 3), b=(3, 0))[1] == [(2, 0)]
+
+
+def test_an_extent_that_several_values_fit_stays_open():
+    a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+    arguments, outputs, _ = mx.sym.broadcast_add(a, b).infer_shape_partial(a=(0, 3), b=(2, 3))
+    assert arguments == [(0, 3), (2, 3)] and outputs == [(2, 3)]
+    # 7 rows and 14 fit a matrix of 7 rows.
+    one = mx.sym.reshape(a, shape=(7, -1))
+    assert one.infer_shape_partial(a=(0, 1))[0] == [(0, 1)]

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from mixnet.base import ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.dtypes import Dtypes, all_own
+from mixnet.ops.schema.shape_constraints import number_each, one_number
 
 
 def _all_finite(arrays: Any) -> Any:
@@ -16,7 +17,13 @@ def _all_finite(arrays: Any) -> Any:
     return jnp.all(jnp.stack(finite)).astype(jnp.float32).reshape(1)
 
 
-@op("all_finite", floats=True, differentiable=False, dtypes=Dtypes(own=all_own, result="float32"))
+@op(
+    "all_finite",
+    floats=True,
+    differentiable=False,
+    dtypes=Dtypes(own=all_own, result="float32"),
+    shape_constraint=one_number,
+)
 def all_finite(data, *, init_output: bool = True):
     """Whether all elements are finite: 1 or 0, float32 ``(1,)``.
 
@@ -29,6 +36,7 @@ def all_finite(data, *, init_output: bool = True):
 
 @op(
     "multi_all_finite",
+    shape_constraint=one_number,
     floats=True,
     num_args="num_arrays",
     differentiable=False,
@@ -46,6 +54,8 @@ def multi_all_finite(*data, init_output: bool = True):
 
 @op(
     "multi_sum_sq",
+    dtypes=Dtypes(result="float32"),
+    shape_constraint=number_each,
     floats=True,
     num_args="num_arrays",
     one_dtype=True,

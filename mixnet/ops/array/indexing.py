@@ -14,7 +14,7 @@ from mixnet.ops.array.plain import along, filled_like, in_dtype, shaped, with_ax
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axis, Count, DType, Extents, Positive, Shape
-from mixnet.ops.schema.dtypes import Dtypes, number_of_dtype, to_dtype
+from mixnet.ops.schema.dtypes import PLACES, Dtypes, number_of_dtype, to_dtype
 from mixnet.ops.schema.integer_layers import Quantization, last_input
 
 _INSIDE = jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS
@@ -539,7 +539,7 @@ def index_copy(old_tensor, index_vector, new_tensor):
     return jnp.where(untouched, old_tensor, new_tensor[jnp.maximum(chosen, 0)])
 
 
-@op("_contrib_index_array", differentiable=False)
+@op("_contrib_index_array", differentiable=False, dtypes=PLACES)
 def index_array(data, *, axes: Shape | None = None):
     """The index of each element, along all axes or along ``axes``.
 

@@ -20,7 +20,7 @@ from mixnet.ops.schema.attributes import (
 from mixnet.ops.schema.dtypes import Dtypes
 from mixnet.ops.schema.integer_layers import Quantization
 from mixnet.ops.schema.rewrites import Rewrites, free_of_codes
-from mixnet.ops.schema.shape_constraints import all_same, same_number
+from mixnet.ops.schema.shape_constraints import all_same, one_number, same_number
 
 
 def shape_of_codes(
@@ -302,6 +302,7 @@ def shape_array(data):
 
 @op(
     "size_array",
+    shape_constraint=one_number,
     method=True,
     differentiable=False,
     flops=0,

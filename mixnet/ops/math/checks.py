@@ -6,9 +6,16 @@ import jax.numpy as jnp
 
 from mixnet.base import ShapeError
 from mixnet.ops.registry import op
+from mixnet.ops.schema.dtypes import Dtypes
 
 
-@op("_contrib_allclose", one_dtype=True, differentiable=False, in_amp_lists=False)
+@op(
+    "_contrib_allclose",
+    one_dtype=True,
+    differentiable=False,
+    in_amp_lists=False,
+    dtypes=Dtypes(result="uint8"),
+)
 def allclose(a, b, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = True):
     """Whether ``|a - b| <= atol + rtol |b|`` everywhere.
 

@@ -10,6 +10,8 @@ import numpy as np
 from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Positive
+from mixnet.ops.schema.dtypes import PLACES
+from mixnet.ops.schema.shape_constraints import counted
 
 
 def _arguments(bin_cnt: int | None) -> tuple[str, ...]:
@@ -18,6 +20,8 @@ def _arguments(bin_cnt: int | None) -> tuple[str, ...]:
 
 @op(
     "_histogram",
+    dtypes=PLACES,
+    shape_constraint=counted,
     aliases=["_npi_histogram"],
     arguments=_arguments,
     outputs=2,

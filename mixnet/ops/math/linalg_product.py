@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from mixnet.base import ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis
+from mixnet.ops.schema.shape_constraints import triangular
 
 
 def _transposed(matrix: jax.Array, turned: bool) -> Any:
@@ -157,7 +158,14 @@ def _triangle(name: str, a: jax.Array, b: jax.Array, rightside: bool, lower: boo
     return jnp.tril(a) if lower else jnp.triu(a)
 
 
-@op("_linalg_trmm", floats=True, one_dtype=True, aliases=["linalg_trmm"], precision="full")
+@op(
+    "_linalg_trmm",
+    floats=True,
+    one_dtype=True,
+    aliases=["linalg_trmm"],
+    precision="full",
+    shape_constraint=triangular,
+)
 def trmm(
     A,
     B,
@@ -182,7 +190,14 @@ def trmm(
     return alpha * (B @ triangle if rightside else triangle @ B)
 
 
-@op("_linalg_trsm", floats=True, one_dtype=True, aliases=["linalg_trsm"], precision="full")
+@op(
+    "_linalg_trsm",
+    floats=True,
+    one_dtype=True,
+    aliases=["linalg_trsm"],
+    precision="full",
+    shape_constraint=triangular,
+)
 def trsm(
     A,
     B,

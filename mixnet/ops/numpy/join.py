@@ -13,6 +13,7 @@ from mixnet.ops.numpy.arithmetic import promoted
 from mixnet.ops.numpy.shape import check_axis
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Count, NewAxis, Shape
+from mixnet.ops.schema.shape_constraints import joined_along
 
 
 def _joined(name: str, data: tuple[Any, ...]) -> list[Any]:
@@ -23,7 +24,13 @@ def _joined(name: str, data: tuple[Any, ...]) -> list[Any]:
     return [each.astype(dtype) for each in data]
 
 
-@op("_npi_concatenate", one_dtype=True, num_args="num_args", output_names=("out",))
+@op(
+    "_npi_concatenate",
+    one_dtype=True,
+    num_args="num_args",
+    output_names=("out",),
+    shape_constraint=joined_along,
+)
 def concatenate(*data, axis: int | None = 0, dim: int | None = None):
     """The arrays joined along ``axis``; flattened first if that is None.
 

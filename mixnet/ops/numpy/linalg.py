@@ -20,6 +20,7 @@ from mixnet.ops.numpy.einsum import einsum_problem
 from mixnet.ops.numpy.shape import check_axis
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Shape
+from mixnet.ops.schema.dtypes import SOLUTION
 
 
 def _float(matrix: jax.Array) -> Any:
@@ -218,7 +219,7 @@ def _without_integers(*arrays: jax.Array) -> Sequence[jax.Array]:
     return arrays
 
 
-@op("_npi_solve")
+@op("_npi_solve", dtypes=SOLUTION)
 def solve(A, B):
     """The X with ``A · X = B``.
 
@@ -242,7 +243,7 @@ def solve(A, B):
     return out[..., 0] if vectors else out
 
 
-@op("_npi_tensorinv")
+@op("_npi_tensorinv", dtypes=SOLUTION)
 def tensorinv(a, *, ind: int = 2):
     """The inverse of ``a`` as a map from its last axes to its first ``ind`` ones.
 
@@ -266,7 +267,7 @@ def tensorinv(a, *, ind: int = 2):
     return jnp.linalg.inv(matrix).reshape(inner)
 
 
-@op("_npi_tensorsolve")
+@op("_npi_tensorsolve", dtypes=SOLUTION)
 def tensorsolve(a, b, *, a_axes: Shape | None = ()):
     """The x with ``tensordot(a, x, x.ndim) = b``.
 
@@ -323,7 +324,7 @@ def pinv(A, rcond, *, hermitian: bool = False):
     return _pinv(A, rcond, hermitian)
 
 
-@op("_npi_pinv_scalar_rcond", differentiable=False)
+@op("_npi_pinv_scalar_rcond", dtypes=SOLUTION, differentiable=False)
 def pinv_scalar_rcond(A, *, rcond: float = 1e-15, hermitian: bool = False):
     """The pseudo-inverse; singular values below ``rcond`` times the largest count as 0.
 
@@ -348,7 +349,7 @@ def _eigh(name: str, matrix: jax.Array, triangle: str) -> tuple[Any, Any]:
     return values, vectors * largest_is_positive(vectors, -2)
 
 
-@op("_npi_eigh", outputs=2, differentiable=False)
+@op("_npi_eigh", outputs=2, dtypes=SOLUTION, differentiable=False)
 def eigh(A, *, UPLO: Literal["L", "U"] = "L"):
     """Eigenvalues and eigenvectors of symmetric matrices.
 
@@ -368,7 +369,7 @@ def eigh(A, *, UPLO: Literal["L", "U"] = "L"):
     return _eigh("linalg.eigh", A, UPLO)
 
 
-@op("_npi_eigvalsh", differentiable=False)
+@op("_npi_eigvalsh", dtypes=SOLUTION, differentiable=False)
 def eigvalsh(A, *, UPLO: Literal["L", "U"] = "L"):
     """Eigenvalues of symmetric matrices, ascending.
 
@@ -389,7 +390,7 @@ def _real(values: jax.Array) -> Any:
     return jnp.where(jnp.imag(values) == 0, jnp.real(values), jnp.nan)
 
 
-@op("_npi_eig", outputs=2, differentiable=False)
+@op("_npi_eig", outputs=2, dtypes=SOLUTION, differentiable=False)
 def eig(A):
     """Eigenvalues and right eigenvectors; NaN for those that are not real.
 
@@ -411,7 +412,7 @@ def eig(A):
     return _real(values), _real(vectors)
 
 
-@op("_npi_eigvals", differentiable=False)
+@op("_npi_eigvals", dtypes=SOLUTION, differentiable=False)
 def eigvals(A):
     """Eigenvalues; NaN for those that are not real.
 

@@ -15,7 +15,7 @@ from mixnet.ops.math.quotient import quotient
 from mixnet.ops.math.reduce import all_ties
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, Count, DType, Shape
-from mixnet.ops.schema.dtypes import COUNT, FRACTION, PLACES, TRUTH, to_dtype
+from mixnet.ops.schema.dtypes import COUNT, FRACTION, PLACES, TRUTH, Dtypes, to_dtype
 from mixnet.ops.schema.ranges import AxisOf
 
 
@@ -275,6 +275,9 @@ def _plain_mean(a: jax.Array, axes: tuple[int, ...]) -> Any:
 
 @op(
     "_npi_percentile",
+    dtypes=Dtypes(
+        own={"q": None}, of_shared=lambda dtype: "float64" if dtype == "float64" else "float32"
+    ),
     booleans=False,
     arguments=lambda q_scalar: ("a",) if q_scalar is not None else ("a", "q"),
     differentiable=False,

@@ -15,7 +15,7 @@ from mixnet.ops.numpy.arithmetic import promoted
 from mixnet.ops.numpy.shape import check_axis
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, Scalar
-from mixnet.ops.schema.dtypes import Dtypes, number_of_dtype, to_dtype
+from mixnet.ops.schema.dtypes import Dtypes, all_own, number_of_dtype, to_dtype
 
 
 @op("_npi_where", dtypes=Dtypes(own={"condition": None}))
@@ -32,7 +32,7 @@ def where(condition, x, y):
     return jnp.where(condition != 0, x.astype(dtype), y.astype(dtype))
 
 
-@op("_npi_where_lscalar")
+@op("_npi_where_lscalar", dtypes=Dtypes(own={"condition": None}))
 def where_lscalar(condition, x, *, scalar: Scalar = 0.0):
     """``scalar`` where ``condition`` is true, elements of ``x`` elsewhere.
 
@@ -42,7 +42,7 @@ def where_lscalar(condition, x, *, scalar: Scalar = 0.0):
     return jnp.where(condition != 0, number_of_dtype(scalar, x.dtype), x)
 
 
-@op("_npi_where_rscalar")
+@op("_npi_where_rscalar", dtypes=Dtypes(own={"condition": None}))
 def where_rscalar(condition, y, *, scalar: Scalar = 0.0):
     """Elements of ``y`` where ``condition`` is true, ``scalar`` elsewhere.
 
@@ -52,7 +52,7 @@ def where_rscalar(condition, y, *, scalar: Scalar = 0.0):
     return jnp.where(condition != 0, y, number_of_dtype(scalar, y.dtype))
 
 
-@op("_npi_where_scalar2", differentiable=False)
+@op("_npi_where_scalar2", differentiable=False, dtypes=Dtypes(result="float32"))
 def where_scalar2(condition, *, x: Scalar = 0.0, y: Scalar = 0.0):
     """The number ``x`` where ``condition`` is true, the number ``y`` elsewhere; float32.
 
@@ -186,7 +186,10 @@ def _insert_at(arr: Any, values: Any, selection: dict[str, Any], of_number: bool
     return _insert(arr, values, selection["val"], positions, count, axis, count == 1, of_number)
 
 
-@op("_npi_insert_scalar", arguments=_insert_arguments)
+_INSERTED = Dtypes(own={"values": None, "obj": None})
+
+
+@op("_npi_insert_scalar", arguments=_insert_arguments, dtypes=_INSERTED)
 def insert_scalar(
     arr,
     values=None,
@@ -213,7 +216,7 @@ def insert_scalar(
     return _insert_at(arr, values, selection, of_number=True)
 
 
-@op("_npi_insert_slice", arguments=_insert_arguments)
+@op("_npi_insert_slice", arguments=_insert_arguments, dtypes=_INSERTED)
 @with_attributes_of(insert_scalar)
 def insert_slice(arr, values=None, **selection):
     """``arr`` with values inserted before the positions of a slice along ``axis``; flattened if that is None.
@@ -223,7 +226,7 @@ def insert_slice(arr, values=None, **selection):
     return _insert_at(arr, values, selection, of_number=False)
 
 
-@op("_npi_insert_tensor", arguments=_insert_tensor_arguments)
+@op("_npi_insert_tensor", arguments=_insert_tensor_arguments, dtypes=_INSERTED)
 @with_attributes_of(insert_scalar)
 def insert_tensor(arr, values=None, obj=None, **attributes):
     """``arr`` with values inserted before the positions ``obj`` along ``axis``; flattened if that is None.
@@ -236,7 +239,7 @@ def insert_tensor(arr, values=None, obj=None, **attributes):
     )
 
 
-@op("_npi_share_memory", differentiable=False)
+@op("_npi_share_memory", differentiable=False, dtypes=Dtypes(own=all_own, result="bool"))
 def share_memory(a, b):
     """Whether two arrays share storage: never, since the operator gets values.
 

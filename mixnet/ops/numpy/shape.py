@@ -12,6 +12,7 @@ from mixnet.base import AxisError, OperatorValueError, ShapeError
 from mixnet.ops.array.rearrange import odd_axes
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axes, Axis, AxisPair, Shape
+from mixnet.ops.schema.dtypes import PLACES
 from mixnet.ops.schema.ranges import AxisOf
 from mixnet.ops.schema.rewrites import COPY, TRANSPOSE, Rewrites, free_of_codes
 
@@ -297,7 +298,7 @@ def diagflat(data, *, k: int = 0):
     return jnp.diagflat(data, k)
 
 
-@op("_npi_diag_indices_from", differentiable=False)
+@op("_npi_diag_indices_from", differentiable=False, dtypes=PLACES)
 def diag_indices_from(data):
     """The indices of the main diagonal: an int64 array of shape ``(ndim, extent)``.
 

@@ -31,6 +31,7 @@ from mixnet.ops.schema.attributes import (
     Axis,
     Positive,
 )
+from mixnet.ops.schema.shape_constraints import joined_with_ranges
 
 
 def _ranges_of_joined(count: int) -> dict[int, str | None]:
@@ -40,6 +41,7 @@ def _ranges_of_joined(count: int) -> dict[int, str | None]:
 
 @op(
     "_contrib_quantized_concat",
+    shape_constraint=joined_with_ranges,
     num_args=None,
     dtypes=with_ranges(own=_ranges_of_joined),
     **WITH_RANGE,

@@ -13,6 +13,7 @@ from mixnet.ops.control import loops
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Positive
 from mixnet.ops.schema.dtypes import Dtypes
+from mixnet.ops.schema.shape_constraints import two_numbers
 
 _SMOOTH = 1e-4
 """What an empty bin gets, taken evenly from the others, so that a divergence is finite."""
@@ -42,6 +43,7 @@ def _check(hist: tuple[int, ...], edges: tuple[int, ...], quantized: int) -> Non
 
 @op(
     "_contrib_calibrate_entropy",
+    shape_constraint=two_numbers,
     outputs=2,
     output_names=("threshold", "divergence"),
     dtypes=Dtypes(accepts={"hist": ("float32",), "hist_edges": ("float32",)}),

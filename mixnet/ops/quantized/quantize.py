@@ -20,6 +20,7 @@ from mixnet.ops.quantized.ranges import (
     with_ranges,
 )
 from mixnet.ops.registry import op
+from mixnet.ops.schema.shape_constraints import with_new_range, with_range
 
 
 def _rounded(data: Any, steps: float, end: Any, dtype: str) -> Any:
@@ -39,6 +40,7 @@ def _infer_range(data):
 
 @op(
     "_contrib_quantize",
+    shape_constraint=with_new_range,
     outputs=3,
     differentiable=False,
     dtypes=with_ranges(out_type, {"data": "float32"}, "float32", {"data": ("float32",)}),
@@ -68,6 +70,7 @@ def quantize(data, min_range, max_range, *, out_type: Literal["int8", "uint8"] =
 
 @op(
     "_contrib_quantize_v2",
+    shape_constraint=with_new_range,
     any_layout=True,
     outputs=3,
     differentiable=False,
@@ -138,6 +141,7 @@ def quantize_asym(
 
 @op(
     "_contrib_dequantize",
+    shape_constraint=with_range,
     differentiable=False,
     dtypes=with_ranges("float32", accepts={"data": ("int8", "uint8")}),
     any_layout=True,
@@ -163,6 +167,7 @@ def dequantize(data, min_range, max_range, *, out_type: Literal["float32"] = "fl
 
 @op(
     "_contrib_requantize",
+    shape_constraint=with_new_range,
     any_layout=True,
     outputs=3,
     differentiable=False,

@@ -35,6 +35,7 @@ class Dtypes:
             or a function of the attributes that gives it, None for the shared one.
         of_shared: what gives the dtype of the first output from the shared one, where both are not the same;
             the first output then says nothing of the inputs.
+        others_too: whether ``of_shared`` gives the dtype of the outputs behind the first, too.
         others: the dtype of the outputs behind the first, where it is not the shared one; or such a function.
         usual: the dtype that shape inference assumes where none is known.
         accepts: the dtypes that arrays may have, by name; they are refused in any other. A function of the
@@ -49,6 +50,7 @@ class Dtypes:
     shared: str | None = None
     result: str | Callable[[Mapping[str, Any]], str | None] | None = None
     of_shared: Callable[[np.dtype], str | np.dtype] | None = None
+    others_too: bool = False
     others: str | Callable[[Mapping[str, Any]], str | None] | None = None
     usual: str = "float32"
     accepts: Mapping[str, Sequence[str]] | Callable[[int], Mapping[int, Sequence[str]]] = field(
@@ -120,6 +122,11 @@ def _fraction(dtype: np.dtype) -> str | np.dtype:
 
 FRACTION = Dtypes(of_shared=_fraction)
 """A quotient: of whole numbers float32."""
+
+SOLUTION = Dtypes(
+    of_shared=lambda dtype: "float64" if dtype.kind in "iu" else dtype, others_too=True
+)
+"""The solution of equations: of whole numbers float64."""
 
 COUNT = Dtypes(of_shared=lambda dtype: "int64" if dtype.kind == "b" else dtype)
 """A sum: of booleans int64."""

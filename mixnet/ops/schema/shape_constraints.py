@@ -191,7 +191,81 @@ def same_number(shapes: CallShapes) -> None:
 
 def joined(shapes: CallShapes, *, dim: int) -> None:
     """Arrays that are joined are alike but for one axis, whose extents add up."""
-    inputs, out = [shapes.input(place) for place in range(shapes.count)], shapes.output()
+    _joined(shapes, shapes.count, dim)
+
+
+def joined_along(shapes: CallShapes, *, axis: int | None, dim: int | None) -> None:
+    """As ``joined``, by another name of the axis; without one, arrays of any shapes are joined."""
+    axis = axis if dim is None else dim
+    if axis is not None:
+        _joined(shapes, shapes.count, axis)
+
+
+def joined_with_ranges(shapes: CallShapes, *, dim: int) -> None:
+    """Joined arrays, with two numbers for the range of each behind them, and of the result."""
+    count = shapes.count // 3
+    if shapes.count != 3 * count:
+        return  # the operator says what is wrong
+    _joined(shapes, count, dim)
+    _ends(shapes, range(count, shapes.count))
+    for place in (1, 2):
+        shapes.set_output(place, (1,))
+
+
+def with_range(shapes: CallShapes) -> None:
+    """Data and result have one shape; the ends of their ranges, where they have some, are one number each."""
+    shapes.same([0], [0])
+    _ends(shapes, range(1, shapes.count))
+
+
+def _ends(shapes: CallShapes, places: Iterable[int]) -> None:
+    """Inputs that are ends of ranges have one element; where its shape is known, the operator checks it."""
+    for place in places:
+        if not shapes.is_known(shapes.input(place)):
+            shapes.set_input(place, (1,))
+
+
+def with_new_range(shapes: CallShapes) -> None:
+    """As ``with_range``, and the result has a range, too."""
+    with_range(shapes)
+    for place in (1, 2):
+        shapes.set_output(place, (1,))
+
+
+def one_number(shapes: CallShapes) -> None:
+    """The result is one number."""
+    shapes.set_output(0, (1,))
+
+
+def two_numbers(shapes: CallShapes) -> None:
+    """Each of two results is one number."""
+    shapes.set_output(0, (1,))
+    shapes.set_output(1, (1,))
+
+
+def counted(shapes: CallShapes, *, bin_cnt: int | None) -> None:
+    """The results are a number for each bin, and the edges of the bins, one more."""
+    if bin_cnt is not None:
+        shapes.set_output(0, (bin_cnt,))
+        shapes.set_output(1, (bin_cnt + 1,))
+
+
+def number_each(shapes: CallShapes) -> None:
+    """The result is one number for each array."""
+    shapes.set_output(0, (shapes.count,))
+
+
+def triangular(shapes: CallShapes, *, rightside: bool) -> None:
+    """A square matrix multiplies or divides an array, whose shape the result has."""
+    shapes.same([1], [0])
+    out = shapes.output()
+    if out is not None and len(out) >= 2:
+        extent = out[-1] if rightside else out[-2]
+        shapes.set_input(0, (*out[:-2], extent, extent))
+
+
+def _joined(shapes: CallShapes, count: int, dim: int) -> None:
+    inputs, out = [shapes.input(place) for place in range(count)], shapes.output()
     rank = next((len(each) for each in (*inputs, out) if each), None)
     if rank is None or any(each and len(each) != rank for each in (*inputs, out)):
         return
@@ -207,7 +281,7 @@ def joined(shapes: CallShapes, *, dim: int) -> None:
     for place, each in enumerate(inputs):
         if not shapes.is_known(each):
             shapes.set_input(place, alike)
-    extents = [(shapes.input(place) or alike)[axis] for place in range(shapes.count)]
+    extents = [(shapes.input(place) or alike)[axis] for place in range(count)]
     total = sum(extents) if min(extents) >= shapes.least else shapes.unknown
     shapes.set_output(0, (*alike[:axis], total, *alike[axis + 1 :]))
     total = (shapes.output() or alike)[axis]

@@ -18,6 +18,7 @@ from mixnet.ops.array.plain import in_dtype
 from mixnet.ops.op import Op
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Scalar, Share
+from mixnet.ops.schema.dtypes import Dtypes
 from mixnet.ops.schema.shape_constraints import all_same, same_but_last
 from mixnet.ops.update.variants import mixed_precision, preloaded, several
 
@@ -270,6 +271,7 @@ def _moments(
 
 @op(
     "_adamw_update",
+    dtypes=Dtypes(own={"rescale_grad": "float32"}),
     floats=True,
     one_dtype=True,
     states=["mean", "var"],

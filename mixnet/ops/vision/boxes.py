@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from mixnet.base import DTypeError, ShapeError
 from mixnet.ops.control import loops
 from mixnet.ops.registry import op
+from mixnet.ops.schema.shape_constraints import CallShapes
 
 Format = Literal["center", "corner"]
 """``corner`` is ``(left, top, right, bottom)``, ``center`` ``(x, y, width, height)``."""
@@ -130,7 +131,22 @@ def offsets(anchors: jax.Array, boxes: jax.Array) -> Any:
     )
 
 
-@op("_contrib_box_encode", one_dtype=True, outputs=2, differentiable=False, in_amp_lists=False)
+def _of_boxes(shapes: CallShapes) -> None:
+    """Samples and matches have one shape; means and deviations are one number for each of a box."""
+    shapes.same([0, 1])
+    for place in (4, 5):
+        if not shapes.is_known(shapes.input(place)):
+            shapes.set_input(place, (4,))
+
+
+@op(
+    "_contrib_box_encode",
+    one_dtype=True,
+    outputs=2,
+    differentiable=False,
+    in_amp_lists=False,
+    shape_constraint=_of_boxes,
+)
 def box_encode(samples, matches, anchors, refs, means, stds):
     """Targets of a box regression, and a mask of those that count.
 

@@ -12,6 +12,7 @@ from mixnet.ops.generators import source
 from mixnet.ops.op import Op
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Count, Positive
+from mixnet.ops.schema.dtypes import Dtypes
 
 
 def check_image(name: str, shape: tuple[int, ...], batch: bool = False) -> None:
@@ -22,7 +23,7 @@ def check_image(name: str, shape: tuple[int, ...], batch: bool = False) -> None:
     raise ShapeError(f"{name}: data {shape} must have the axes (height, width, channels){also}.")
 
 
-@op("_image_to_tensor", aliases=["_npx__image_to_tensor"])
+@op("_image_to_tensor", aliases=["_npx__image_to_tensor"], dtypes=Dtypes(result="float32"))
 def to_tensor(data):
     """Images with values from 0 to 255 as float32 from 0 to 1, channels first.
 
