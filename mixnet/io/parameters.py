@@ -6,7 +6,7 @@ import typing
 import warnings
 from typing import Any, Literal
 
-from mixnet.base import AttributeTypeError
+from mixnet.base import AttributeTypeError, OperatorTypeError
 from mixnet.ops.schema.attributes import REQUIRED, Attribute, Shape, attribute
 
 DTypeName = Literal[
@@ -29,8 +29,6 @@ class Parameters:
     """
 
     def __init__(self, iterator: str, args: tuple[Any, ...], values: dict[str, Any]):
-        if args:
-            raise AttributeTypeError(f"{iterator} can only accept keyword arguments")
         table = self.table()
         unknown = sorted(set(values) - set(table))
         if unknown:
@@ -42,11 +40,13 @@ class Parameters:
                 setattr(self, name, each.parse(values[name], iterator))
             elif each.required:
                 kind = each.description().removesuffix(", required")
-                raise AttributeTypeError(
+                raise OperatorTypeError(
                     f"{iterator}: Required parameter {name} of {kind} is not presented"
                 )
             else:
                 setattr(self, name, each.default)
+        if args:
+            raise AttributeTypeError(f"{iterator} can only accept keyword arguments")
 
     @classmethod
     def table(cls) -> dict[str, Attribute]:
