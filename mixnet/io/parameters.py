@@ -30,6 +30,10 @@ class Parameters:
 
     def __init__(self, iterator: str, args: tuple[Any, ...], values: dict[str, Any]):
         table = self.table()
+        if args:
+            is_complete = all(name in values for name, each in table.items() if each.required)
+            error = AttributeTypeError if is_complete else OperatorTypeError  # as MXNet's checks
+            raise error(f"{iterator} can only accept keyword arguments")
         unknown = sorted(set(values) - set(table))
         if unknown:
             warnings.warn(
@@ -45,8 +49,6 @@ class Parameters:
                 )
             else:
                 setattr(self, name, each.default)
-        if args:
-            raise AttributeTypeError(f"{iterator} can only accept keyword arguments")
 
     @classmethod
     def table(cls) -> dict[str, Attribute]:

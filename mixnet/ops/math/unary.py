@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from mixnet.ops.math.elementwise import absolute, relu, sign
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import op
+from mixnet.ops.row_gradient import stored_rows
 from mixnet.ops.schema.dtypes import to_dtype
 from mixnet.ops.schema.rewrites import Rewrites
 from mixnet.ops.schema.shape_constraints import same_as_first
@@ -193,13 +194,7 @@ def _rows_of(compute: Function) -> Callable[..., Any]:
 
     def rule(head, data):
         (values,) = jax.vjp(compute, data)[1](head)
-        count = data.shape[0]
-        rows = jnp.arange(count, dtype=jnp.int64)
-        if count == 0:
-            return rows, values
-        axes = tuple(range(1, data.ndim))
-        stored = jnp.any((data != 0) | (head != 0), axis=axes)
-        return jnp.where(stored, rows, jnp.argmax(stored)), values
+        return stored_rows(head, data), values
 
     return rule
 
@@ -241,7 +236,7 @@ def _declare_unary(name: str, row: Unary) -> None:
         **common,
     )(unary)
     if row.storage is ZERO_STAYS_IN_BOTH and row.gradient:
-        declared.set_row_gradient("data")(_rows_of(unary))
+        declared.set_row_gradient("data", has_zero_rows=True)(_rows_of(unary))
 
 
 for _name, _row in UNARY.items():
