@@ -358,7 +358,7 @@ def test_names_of_errors_of_reshape() -> None:
     """Those of MXNet 1.9.1: more elements are an MXNetError, fewer a ValueError."""
     cases = {(4, 3): "MXNetError", (0, 3): "MXNetError", (3, -1): "ValueError", (2,): "ValueError"}
     for shape, name in cases.items():
-        with pytest.raises(ValueError, match="reshape|Reshape") as caught:
+        with pytest.raises(ValueError, match=r"reshape|Reshape") as caught:
             mx.nd.ones((4,)).reshape(shape)
         assert type(caught.value).__name__ == name, shape
     loss = mx.gluon.loss.L2Loss()
