@@ -6,7 +6,7 @@ import typing
 import warnings
 from typing import Any, Literal
 
-from mixnet.base import AttributeTypeError
+from mixnet.base import AttributeTypeError, OperatorTypeError
 from mixnet.ops.schema.attributes import REQUIRED, Attribute, Shape, attribute
 
 DTypeName = Literal[
@@ -29,9 +29,11 @@ class Parameters:
     """
 
     def __init__(self, iterator: str, args: tuple[Any, ...], values: dict[str, Any]):
-        if args:
-            raise AttributeTypeError(f"{iterator} can only accept keyword arguments")
         table = self.table()
+        if args:
+            is_complete = all(name in values for name, each in table.items() if each.required)
+            error = AttributeTypeError if is_complete else OperatorTypeError  # as MXNet's checks
+            raise error(f"{iterator} can only accept keyword arguments")
         unknown = sorted(set(values) - set(table))
         if unknown:
             warnings.warn(
@@ -42,7 +44,7 @@ class Parameters:
                 setattr(self, name, each.parse(values[name], iterator))
             elif each.required:
                 kind = each.description().removesuffix(", required")
-                raise AttributeTypeError(
+                raise OperatorTypeError(
                     f"{iterator}: Required parameter {name} of {kind} is not presented"
                 )
             else:

@@ -42,7 +42,8 @@ def reshape(self: NDArray, *shape: object, **kwargs: object) -> NDArray:
             last axis on.
 
     Raises:
-        SizeError: the number of elements differs.
+        SizeError: the new shape has fewer elements.
+        ShapeError: it has more.
         CheckError: there is no shape.
     """
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
@@ -57,15 +58,22 @@ def reshape(self: NDArray, *shape: object, **kwargs: object) -> NDArray:
         raise ShapeError(f"reshape: {target} leaves more than one axis open; only one may be -1.")
     op = find("Reshape")
     if all(each > 0 for each in target):
-        if int(np.prod(target, dtype=np.int64)) != self.size:
-            raise SizeError(
+        size = int(np.prod(target, dtype=np.int64))
+        if size != self.size:
+            error = ShapeError if size > self.size else SizeError  # MXNet checks these elsewhere
+            raise error(
                 f"reshape: {self.size} elements of shape {self.shape} do not fit into {target}."
             )
         return self._view(0, target)
     # The operator knows MXNet's codes: its output shape is that of the view.
     attributes = {"shape": target, "reverse": bool(kwargs.get("reverse", False))}
     statics, _ = op.bind(attributes)
-    return self._view(0, output_spec(op, statics, self._spec).shape)
+    try:
+        return self._view(0, output_spec(op, statics, self._spec).shape)
+    except ShapeError as error:
+        if min(target) == -1:
+            raise SizeError(str(error)) from None
+        raise
 
 
 def transposed(self: NDArray, *axes: Any, **kwargs: Any) -> NDArray:

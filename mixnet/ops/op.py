@@ -317,15 +317,18 @@ class Op(Computed):
         self._gradient = rule
         return rule
 
-    def set_row_gradient(self, name: str) -> Callable[[Callable[..., Any]], RowGradient]:
+    def set_row_gradient(
+        self, name: str, has_zero_rows: bool = False
+    ) -> Callable[[Callable[..., Any]], RowGradient]:
         """Decorator: the gradient of array ``name`` as numbers of rows and what is added to each.
 
         ``rule(head, *arrays, **attributes)`` returns both; rows may be named several times. It is
-        asked where the gradient is to be row_sparse.
+        asked where the gradient is to be row_sparse. ``has_zero_rows``: some rows are there although the
+        gradient is 0.
         """
 
         def declare(rule: Callable[..., Any]) -> RowGradient:
-            self.row_gradient = RowGradient(self, name, rule)
+            self.row_gradient = RowGradient(self, name, rule, has_zero_rows)
             return self.row_gradient
 
         return declare

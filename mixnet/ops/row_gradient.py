@@ -12,14 +12,39 @@ from mixnet.ops.operator import Arrays, Operator, Statics
 from mixnet.ops.parameters import Parametrized
 
 
+def stored_rows(*arrays: Any) -> Any:
+    """Numbers of the rows that are not all 0 in every array; that of the first of them for the others."""
+    count = arrays[0].shape[0]
+    rows = jnp.arange(count, dtype=jnp.int64)
+    if count == 0:
+        return rows
+    axes = tuple(range(1, arrays[0].ndim))
+    stored = jnp.any(jnp.stack([jnp.any(each != 0, axis=axes) for each in arrays]), axis=0)
+    return jnp.where(stored, rows, jnp.argmax(stored))
+
+
 class RowGradient(Operator):
-    """The operator of a row_sparse gradient: head and inputs in, numbers of rows and rows out."""
+    """The operator of a row_sparse gradient: head and inputs in, numbers of rows and rows out.
+
+    Args:
+        forward: the operator.
+        array: name of the array whose gradient it is.
+        rule: see :meth:`mixnet.ops.op.Op.set_row_gradient`.
+        has_zero_rows: whether some of the rows are there although the gradient is 0.
+    """
 
     variadic = "head and inputs"
     forward: Parametrized
 
-    def __init__(self, forward: Parametrized, array: str, rule: Callable[..., Any]):
+    def __init__(
+        self,
+        forward: Parametrized,
+        array: str,
+        rule: Callable[..., Any],
+        has_zero_rows: bool = False,
+    ):
         super().__init__()
+        self.has_zero_rows = has_zero_rows
         self.forward, self.rule = forward, rule
         self.position = forward.arrays.index(array)
         self.names = tuple(inspect.signature(rule).parameters)

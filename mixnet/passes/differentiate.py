@@ -12,6 +12,7 @@ from mixnet.ops.backward import gradients
 from mixnet.ops.op import Op
 from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.registry import find
+from mixnet.ops.row_gradient import RowGradient, stored_rows
 
 
 class BackwardOp(Operator):
@@ -133,6 +134,9 @@ def backward_node(node: Node, heads: Sequence[Entry | None], wrt: Sequence[int])
     return backward.made_from(node)
 
 
+ROWS_OF_DENSE = RowGradient(find("_copy"), "data", lambda head: (stored_rows(head), head))
+
+
 class Rows(NamedTuple):
     """A row_sparse gradient: pairs of entries, the numbers of some rows and what each adds."""
 
@@ -206,8 +210,16 @@ def differentiate(
     results: list[Any] = [gradients.get(entry) for entry in variables]
     for i, entry in enumerate(variables):
         if by_rows.get(entry):
-            results[i] = Rows(tuple(by_rows[entry]))
+            results[i] = Rows((*by_rows[entry], *_rows_of_dense(gradients.get(entry))))
     return results
+
+
+def _rows_of_dense(gradient: Entry | None) -> list[tuple[Entry, Entry]]:
+    """The rows, other than those of zeros, of what arrived from operators that do not tell rows."""
+    if gradient is None:
+        return []
+    node = Node(ROWS_OF_DENSE, inputs=(gradient, gradient), name=f"{gradient.node.name}_rows")
+    return [(Entry(node, 0), Entry(node, 1))]
 
 
 def _needed(order: Sequence[Node], variables: Sequence[Entry]) -> set[Node]:
@@ -228,22 +240,21 @@ def _goes_on(entry: Entry) -> bool:
 def _only_by_rows(
     order: Sequence[Node], needed: set[Node], targets: Collection[Entry]
 ) -> dict[Entry, list[tuple[Entry, Entry]]]:
-    """The entries that only operators with a row gradient read, each with no parts yet."""
-    rows_of: dict[Entry, list[tuple[Entry, Entry]]] = {entry: [] for entry in targets}
-    for node in order:
-        for i, entry in enumerate(node.inputs):
-            if entry in rows_of and node in needed and not node.op.names_rows(i):
-                del rows_of[entry]
-    return rows_of
+    """The entries whose gradients can be told by rows, each with no parts yet."""
+    read = [node for node in order if node in needed]
+    return {entry: [] for entry in targets if reads_by_rows(read, entry)}
 
 
 def reads_by_rows(nodes: Sequence[Node], entry: Entry) -> bool:
-    """Whether every operator that reads an entry can tell its gradient by rows."""
-    return all(
-        node.op.names_rows(i)
-        for node in nodes
-        for i, each in enumerate(node.inputs)
-        if each == entry
+    """Whether the gradient of an entry can be told by rows.
+
+    All operators that read it tell theirs so, or one of them has rows where its gradient is 0, too: they
+    would be lost in a dense sum.
+    """
+    readers = [(n.op, i) for n in nodes for i, each in enumerate(n.inputs) if each == entry]
+    by_rows = [op for op, i in readers if op.names_rows(i)]
+    return len(by_rows) == len(readers) or any(
+        op.row_gradient is not None and op.row_gradient.has_zero_rows for op in by_rows
     )
 
 
@@ -254,7 +265,7 @@ def _take_rows(
     by_rows: dict[Entry, list[tuple[Entry, Entry]]],
 ) -> list[int]:
     """Note row gradients of ``node``; returns the positions whose gradients are still to be made."""
-    rows = [i for i in positions if node.inputs[i] in by_rows]
+    rows = [i for i in positions if node.inputs[i] in by_rows and node.op.names_rows(i)]
     together = node.op.rows_node(node, arrived, rows) if rows else None
     if together is not None:
         row_node, counts = together
@@ -267,7 +278,7 @@ def _take_rows(
     rest = []
     for i in positions:
         entry = node.inputs[i]
-        if entry not in by_rows:
+        if i not in rows:
             rest.append(i)
         elif arrived[0] is not None:
             row_node = Node(

@@ -160,6 +160,13 @@ def test_errors_of_layers() -> None:
     layer.initialize()
     with pytest.raises(ValueError, match=r"Invalid recurrent state shape. Expecting \(1, 2, 3\)"):
         layer(nd.ones((3, 2, 4)), layer.begin_state(5))
+    state = nd.ones((1, 2, 3))
+    with pytest.raises(ValueError, match="Invalid recurrent state shape"):  # before their number
+        layer(nd.ones((3, 2, 4)), [nd.ones((1, 2, 5))])
+    with pytest.raises(mx.base.ShapeError, match="a list of 2 first states"):
+        layer(nd.ones((3, 2, 4)), [state])
+    with pytest.raises(AttributeError, match=r"arrays of shape \(1, 2, 3\), not list"):
+        layer(nd.ones((3, 2, 4)), [[state, state]])
     with pytest.raises(mx.MXNetError, match="time, batch, units"):
         layer(nd.ones((3, 2)))
     with pytest.raises(AssertionError, match="TNC"):

@@ -117,8 +117,14 @@ def test_parameters(csv: dict[str, Any]) -> None:
         mx.io.CSVIter(data_csv=csv["data_csv"], batch_size=3)
     with pytest.raises(mx.MXNetError, match="batch_size='x' is not a whole number"):
         mx.io.CSVIter(**{**csv, "batch_size": "x"})
-    with pytest.raises(TypeError, match="keyword arguments"):
+    with pytest.raises(TypeError, match="keyword arguments") as incomplete:
         mx.io.CSVIter(csv["data_csv"])
+    with pytest.raises(TypeError, match="keyword arguments") as complete:
+        mx.io.CSVIter("a.csv", **csv)
+    with pytest.raises(TypeError, match="Required parameter batch_size") as missing:
+        mx.io.CSVIter(data_csv=csv["data_csv"], data_shape=(2,))
+    names = [type(each.value).__name__ for each in (incomplete, complete, missing)]
+    assert names == ["MXNetError", "TypeError", "MXNetError"]  # as MXNet 1.9.1 names them
     with pytest.warns(UserWarning, match="CSVIter has no parameter shufle"):
         mx.io.CSVIter(**csv, shufle=True)
     with pytest.raises(mx.MXNetError, match="batch_size must be at least 1"):

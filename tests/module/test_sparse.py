@@ -101,3 +101,63 @@ def test_initializers_fill_row_sparse_parameters() -> None:
     module.init_params(mx.init.Constant(0.5))
     weight = module.get_params()[0]["user_weight"]
     assert weight.stype == "row_sparse" and (weight.asnumpy() == 0.5).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "expected"),
+    [
+        ("square", [0, 2, 3], [0, 2, 3]),
+        ("abs", [1, 4], [0, 1, 2, 4]),
+        ("relu", [0, 2, 3], [0, 2, 3]),
+        ("tanh", [0, 2, 3], [0, 2]),
+    ],
+)
+@pytest.mark.parametrize("is_read_twice", [False, True])
+def test_rows_of_gradients(
+    name: str, rows: list[int], expected: list[int], is_read_twice: bool
+) -> None:
+    """Rows of MXNet 1.9.1: where the gradient is computed of row_sparse arrays, those of both."""
+    values = np.full((len(rows), 2), 0.5, "f")
+    v = mx.nd.sparse.row_sparse_array((values, rows), shape=(5, 2))
+    v.attach_grad(stype="row_sparse")
+    dense = np.zeros((2, 5), "f")
+    dense[0, 0], dense[1, 2] = 1, 2
+    x = mx.nd.array(dense).tostype("csr")
+    with mx.autograd.record():
+        y = mx.nd.sparse.dot(x, getattr(mx.nd.sparse, name)(v))
+        if is_read_twice:
+            y = y + mx.nd.sparse.dot(x, v)
+    y.backward()
+    assert v.grad.indices.asnumpy().tolist() == expected
+
+
+def test_lazy_adam_of_a_factorization_machine() -> None:
+    """MXNet 1.9.1's weights: Adam goes on in the rows of the square whose gradient is 0."""
+    x = mx.sym.Variable("data", stype="csr")
+    v = mx.sym.Variable("v", shape=(5, 2), stype="row_sparse")
+    sparse = mx.sym.sparse
+    pairs = mx.sym.square(sparse.dot(x, v)) - sparse.dot(sparse.square(x), sparse.square(v))
+    out = mx.sym.LogisticRegressionOutput(
+        mx.sym.sum(pairs, axis=1), mx.sym.Variable("softmax_label")
+    )
+    module = mx.mod.Module(out)
+    module.bind([("data", (2, 5))], [("softmax_label", (2,))])
+    first = np.arange(1, 11, dtype="f").reshape(5, 2) / 10
+    module.init_params(arg_params={"v": mx.nd.array(first).tostype("row_sparse")})
+    module.init_optimizer(kvstore=None, optimizer="adam", optimizer_params={"learning_rate": 0.1})
+    for columns in ([0, 1, 2], [2, 3], [3, 4]):
+        dense = np.zeros((2, 5), "f")
+        dense[:, columns] = 1
+        dense[1] *= 2
+        batch = mx.io.DataBatch([mx.nd.array(dense).tostype("csr")], [mx.nd.array([0, 1])])
+        module.forward_backward(batch)
+        module.update()
+    weights = module.get_params()[0]["v"].asnumpy()
+    expected = [
+        [-0.1188029, -0.0188029],
+        [0.0811972, 0.1811971],
+        [0.226611, 0.3232197],
+        [0.5456531, 0.6444457],
+        [0.8361182, 0.9361182],
+    ]
+    np.testing.assert_allclose(weights, expected, rtol=1e-4, atol=1e-6)

@@ -278,7 +278,8 @@ def test_an_array_from_a_handle() -> None:
 ERRORS = [  # with the class that MXNet 1.9.1 raises
     (lambda x: x.broadcast_to((2, 4)), "ValueError"),
     (lambda x: x.broadcast_to((3,)), "ValueError"),
-    (lambda x: x.reshape(4), "ValueError"),
+    (lambda x: x.reshape(4), "MXNetError"),
+    (lambda x: x.reshape(2), "ValueError"),
     (lambda x: x.reshape(), "AssertionError"),
     (lambda x: x.tostype("wide"), "MXNetError"),
     (lambda x: nd.save("unused", 3), "ValueError"),
@@ -351,3 +352,17 @@ def test_several_elements_are_no_number() -> None:
             with pytest.raises(TypeError, match=r"one element is a number.*\(2,\)"):
                 kind(array)
     assert int(nd.array([3])) == 3 and float(mx.np.array([2.5])) == 2.5
+
+
+def test_names_of_errors_of_reshape() -> None:
+    """Those of MXNet 1.9.1: more elements are an MXNetError, fewer a ValueError."""
+    cases = {(4, 3): "MXNetError", (0, 3): "MXNetError", (3, -1): "ValueError", (2,): "ValueError"}
+    for shape, name in cases.items():
+        with pytest.raises(ValueError, match=r"reshape|Reshape") as caught:
+            mx.nd.ones((4,)).reshape(shape)
+        assert type(caught.value).__name__ == name, shape
+    loss = mx.gluon.loss.L2Loss()
+    for label, name in ((4, "MXNetError"), (20, "ValueError")):
+        with pytest.raises(ValueError, match="same number of elements") as caught:
+            loss(mx.nd.ones((4, 3)), mx.nd.ones((label,)))
+        assert type(caught.value).__name__ == name, label

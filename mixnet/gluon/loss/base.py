@@ -69,7 +69,8 @@ def _reshape_like(F: ModuleType, x: Tensor, y: Tensor) -> Any:
             f"an NDArray is needed, not {x!r:.60}; make one with mx.nd.array(...)"
         )
     if isinstance(x, NDArray) and isinstance(y, NDArray) and x.size != y.size:
-        raise SizeError(f"shapes {x.shape} and {y.shape} must have the same number of elements")
+        error = ShapeError if y.size > x.size else SizeError  # as reshape
+        raise error(f"shapes {x.shape} and {y.shape} must have the same number of elements")
     return F.reshape_like(x, y)
 
 

@@ -12,6 +12,7 @@ from mixnet.base import (
     CheckError,
     NotAnArrayError,
     NotDefinedError,
+    ObjectKindError,
     ShapeError,
     UnknownNameError,
 )
@@ -242,6 +243,7 @@ class _RNNLayer(HybridBlock):
                 )
         elif isinstance(states, TENSORS):
             states = [states]
+        self._check_states(inputs, states)
         if len(states) != len(self.state_info()):
             raise ShapeError(
                 f"{type(self).__name__} takes a list of {len(self.state_info())} first states, as "
@@ -265,6 +267,23 @@ class _RNNLayer(HybridBlock):
                 f"first data; these are {shape}."
             )
 
+    def _check_states(self, inputs: Any, states: Any) -> None:
+        """Compare shapes before the number of states, in MXNet's order."""
+        if isinstance(inputs, Symbol):
+            return
+        batch = inputs.shape[self._layout.find("N")]
+        for state, info in zip(states, self.state_info(batch), strict=False):
+            if not isinstance(state, TENSORS):
+                raise ObjectKindError(
+                    f"{type(self).__name__} takes states that are arrays of shape {info['shape']}, "
+                    f"not {type(state).__name__}; begin_state(batch_size={batch}) makes them."
+                )
+            if state.shape != info["shape"]:
+                raise AttributeValueError(
+                    f"Invalid recurrent state shape. Expecting {info['shape']}, got "
+                    f"{state.shape}; begin_state(batch_size={batch}) makes it."
+                )
+
     def infer_shape(self, *args: Any) -> None:
         """Complete the shapes of parameters from the inputs."""
         inputs = args[0]
@@ -285,14 +304,6 @@ class _RNNLayer(HybridBlock):
     ) -> Any:
         """Call the operator ``RNN`` with the parameters concatenated to one vector."""
         numpy = is_np_array()
-        if not isinstance(inputs, Symbol):
-            batch = inputs.shape[self._layout.find("N")]
-            for state, info in zip(states, self.state_info(batch), strict=False):
-                if state.shape != info["shape"]:
-                    raise AttributeValueError(
-                        f"Invalid recurrent state shape. Expecting {info['shape']}, got "
-                        f"{state.shape}; begin_state(batch_size={batch}) makes it."
-                    )
         swap = F.np.swapaxes if numpy else F.swapaxes
         if self._layout == "NTC":
             inputs = swap(inputs, 0, 1)

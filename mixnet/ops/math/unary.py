@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from mixnet.ops.math.elementwise import absolute, relu, sign
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import op
+from mixnet.ops.row_gradient import stored_rows
 from mixnet.ops.schema.dtypes import to_dtype
 from mixnet.ops.schema.rewrites import Rewrites
 from mixnet.ops.schema.shape_constraints import same_as_first
@@ -184,6 +185,20 @@ NUMPY_TWINS = {
 }
 
 
+def _rows_of(compute: Function) -> Callable[..., Any]:
+    """The row gradient of a function of every element, by the rows that MXNet stores.
+
+    Those are the rows of the array and those of the head, also where the gradient is 0: lazy updates
+    change their states. A row of zeros counts as not stored.
+    """
+
+    def rule(head, data):
+        (values,) = jax.vjp(compute, data)[1](head)
+        return stored_rows(head, data), values
+
+    return rule
+
+
 def _declare_unary(name: str, row: Unary) -> None:
     compute = _float_only(row.function) if row.in_float else row.function
     activation = name if row.activation else None
@@ -211,7 +226,7 @@ def _declare_unary(name: str, row: Unary) -> None:
         of_numpy.__doc__ = unary.__doc__
         compares = {"booleans": True} if name == "logical_not" else {}
         op(main, aliases=others, **common | compares)(unary if "npx" in main else of_numpy)
-    op(
+    declared = op(
         name,
         aliases=(*row.aliases, *[f"_sparse_{name}"] * row.sparse),
         method=True,
@@ -220,6 +235,8 @@ def _declare_unary(name: str, row: Unary) -> None:
         storage=row.storage,
         **common,
     )(unary)
+    if row.storage is ZERO_STAYS_IN_BOTH and row.gradient:
+        declared.set_row_gradient("data", has_zero_rows=True)(_rows_of(unary))
 
 
 for _name, _row in UNARY.items():
