@@ -8,7 +8,7 @@ from typing import Any
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.steps import Step
 from mixnet.ops.schema.attributes import Scalar
-from mixnet.ops.update.optimizer_update import as_kind, prepared
+from mixnet.ops.update.arithmetic import as_kind, prepared
 from mixnet.ops.update.variants import mixed_precision
 from mixnet.optimizer.rule import rule
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from mixnet.ndarray.invoke import invoke
 from mixnet.ops.schema.attributes import Scalar
-from mixnet.ops.update.optimizer_update import as_kind
+from mixnet.ops.update.arithmetic import as_kind
 from mixnet.optimizer.at_rate import step_at
 from mixnet.optimizer.base import aggregation, each_of, register
 from mixnet.optimizer.mixed_rules import Momentum

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.steps import Step
 from mixnet.ops.schema.attributes import Scalar
-from mixnet.ops.update.optimizer_update import as_kind, prepared
+from mixnet.ops.update.arithmetic import as_kind, prepared
 from mixnet.optimizer.base import Optimizer, register
 from mixnet.optimizer.rule import rule
 

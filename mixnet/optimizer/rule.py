@@ -1,7 +1,7 @@
 """Update rules: pure functions on the arrays of one weight, each recorded as one operation.
 
 Rules that MXNet has operators for, and how a gradient is prepared, are in
-``mixnet.ops.update.optimizer_update``; those that it writes out in Python stand beside the optimizer that
+``mixnet.ops.update``; those that it writes out in Python stand beside the optimizer that
 they belong to. What changes from step to step is a ``Scalar``: an input of the compiled program, so
 that a schedule compiles nothing.
 """
