@@ -67,7 +67,7 @@ class Binary:
     def arrays(self, left: NDArray, right: NDArray) -> Any:
         """Of two arrays."""
         if left._is_numpys is not right._is_numpys:
-            check_face(self.broadcast, (left, right), self.broadcast.name.startswith("_np"))
+            check_face(self.broadcast, (left, right), self.broadcast.is_numpys)
         if left._is_sparse or right._is_sparse:
             return invoke(self.broadcast, (left, right), {})
         a, b = left._read(), right._read()

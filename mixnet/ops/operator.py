@@ -76,6 +76,8 @@ class Operator:
     """The :class:`mixnet.graph.graph.Graph` that it stands for."""
     forward: Operator | None = None
     """The operator whose gradient it is."""
+    is_numpys: bool = False
+    """Whether it is an operator of ``mx.np`` or ``mx.npx``: those promote dtypes."""
     is_known_by_name: bool = False
     """Whether its name stands for it in every process, as those of the library's registry do."""
     is_known_by_forward: bool = False

@@ -84,6 +84,7 @@ class Parametrized(Operator):
     ):
         super().__init__()
         self.name = name
+        self.is_numpys = name.startswith("_np")
         self.title = _PREFIX.sub("", name)  # as people call it
         self.function = function
         self.num_args = num_args
@@ -147,7 +148,7 @@ class Parametrized(Operator):
         To NumPy, and so to functions of ``mx.nd`` and ``mx.sym``, it is float64; functions of ``mx.np``
         use their default.
         """
-        if numpys or self.name.startswith("_np"):
+        if numpys or self.is_numpys:
             del attributes["dtype"]
         elif "dtype" in self.attributes:
             attributes["dtype"] = NONE_AS_DTYPE

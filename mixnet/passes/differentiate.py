@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
@@ -175,7 +175,8 @@ def differentiate(
         if gradient is not None:
             pending.setdefault(head.node, {}).setdefault(head.index, []).append(gradient)
     gradients: dict[Entry, Entry] = {}
-    by_rows = _only_by_rows(order, needed, set(row_sparse) - set(heads)) if row_sparse else {}
+    row_entries = read_by_rows(filter(needed.__contains__, order), set(row_sparse) - set(heads))
+    by_rows: dict[Entry, list[tuple[Entry, Entry]]] = {entry: [] for entry in row_entries}
     for node in reversed(order):
         if node not in needed:
             continue
@@ -237,24 +238,24 @@ def _goes_on(entry: Entry) -> bool:
     return entry.node.op is None or bool(entry.node.op.has_gradient(entry.index))
 
 
-def _only_by_rows(
-    order: Sequence[Node], needed: set[Node], targets: Collection[Entry]
-) -> dict[Entry, list[tuple[Entry, Entry]]]:
-    """The entries whose gradients can be told by rows, each with no parts yet."""
-    read = [node for node in order if node in needed]
-    return {entry: [] for entry in targets if reads_by_rows(read, entry)}
+def read_by_rows(nodes: Iterable[Node], entries: Collection[Entry]) -> set[Entry]:
+    """The entries whose gradients can be row-sparse, given the nodes that a gradient passes.
 
-
-def reads_by_rows(nodes: Sequence[Node], entry: Entry) -> bool:
-    """Whether the gradient of an entry can be told by rows.
-
-    All operators that read it tell theirs so, or one of them has rows where its gradient is 0, too: they
-    would be lost in a dense sum.
+    Either every operator that reads such an entry names the rows of its gradient, or one of them also has
+    rows in which its gradient is 0: a dense sum would lose those.
     """
-    readers = [(n.op, i) for n in nodes for i, each in enumerate(n.inputs) if each == entry]
-    by_rows = [op for op, i in readers if op.names_rows(i)]
-    return len(by_rows) == len(readers) or any(
-        op.row_gradient is not None and op.row_gradient.has_zero_rows for op in by_rows
+    readers: dict[Entry, list[tuple[Operator, bool]]] = {entry: [] for entry in entries}
+    for node in nodes if readers else ():
+        for i, entry in enumerate(node.inputs):
+            if entry in readers:
+                readers[entry].append((node.op, node.op.names_rows(i)))
+    return {entry for entry, each in readers.items() if _by_rows(each)}
+
+
+def _by_rows(readers: Sequence[tuple[Operator, bool]]) -> bool:
+    return all(names_rows for _, names_rows in readers) or any(
+        names_rows and op.row_gradient is not None and op.row_gradient.has_zero_rows
+        for op, names_rows in readers
     )
 
 

@@ -41,7 +41,7 @@ def infer_node_dtypes(
                 dtypes.setdefault(entry, dtype)
         if of_inputs:
             return
-    checked = only_dtypes and not node.op.name.startswith("_np")  # NumPy's operators promote
+    checked = only_dtypes and not node.op.is_numpys  # NumPy's operators promote
     for entry, dtype in _that_follow(node, names, dtypes).items():
         if dtypes.setdefault(entry, dtype) != dtype and checked:
             raise _contradiction(node, entry, dtypes[entry], dtype)
@@ -55,14 +55,12 @@ def _that_follow(
     own = rule.of_inputs(names, len(node.inputs))
     shared = [entry for i, entry in enumerate(node.inputs) if i not in own]
     of_results = rule.of_results(attributes, count)
-    first = rule.of_shared and of_results[0] is None
-    derived = (
-        (count if rule.others_too else 1) if first else 0
-    )  # results with a dtype of ``of_shared``
+    derived = 0  # the number of results whose dtype ``of_shared`` gives
+    if rule.of_shared and of_results[0] is None:
+        derived = count if rule.others_too else 1
     results = [Entry(node, i) for i in range(derived, count) if of_results[i] is None]
-    promotes = node.op.name.startswith("_np")
     common = (
-        _common(dtypes, shared, promotes)
+        _common(dtypes, shared, node.op.is_numpys)
         or rule.when_unknown(attributes)
         or _common(dtypes, results)
     )
@@ -70,7 +68,7 @@ def _that_follow(
     follow |= {Entry(node, i): dtype for i, dtype in enumerate(of_results) if dtype is not None}
     if common is not None:
         follow |= dict.fromkeys(shared, common) | dict.fromkeys(results, common)
-        if rule.of_shared and first:
+        if rule.of_shared and derived:
             of_shared = np.dtype(rule.of_shared(common))
             follow |= {Entry(node, i): of_shared for i in range(derived)}
         if rule.statistics:

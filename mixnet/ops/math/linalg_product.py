@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import jax
@@ -158,14 +159,12 @@ def _triangle(name: str, a: jax.Array, b: jax.Array, rightside: bool, lower: boo
     return jnp.tril(a) if lower else jnp.triu(a)
 
 
-@op(
-    "_linalg_trmm",
-    floats=True,
-    one_dtype=True,
-    aliases=["linalg_trmm"],
-    precision="full",
-    shape_constraint=triangular,
+_triangular_op = partial(
+    op, floats=True, one_dtype=True, precision="full", shape_constraint=triangular
 )
+
+
+@_triangular_op("_linalg_trmm", aliases=["linalg_trmm"])
 def trmm(
     A,
     B,
@@ -190,14 +189,7 @@ def trmm(
     return alpha * (B @ triangle if rightside else triangle @ B)
 
 
-@op(
-    "_linalg_trsm",
-    floats=True,
-    one_dtype=True,
-    aliases=["linalg_trsm"],
-    precision="full",
-    shape_constraint=triangular,
-)
+@_triangular_op("_linalg_trsm", aliases=["linalg_trsm"])
 def trsm(
     A,
     B,

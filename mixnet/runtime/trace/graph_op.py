@@ -20,7 +20,7 @@ from mixnet.ops.schema.stream import advanced
 from mixnet.ops.tracing.traced import Known
 from mixnet.passes.assign_keys import KEY_NAME, draws_of
 from mixnet.passes.demands import demands_of
-from mixnet.passes.differentiate import Rows, differentiate, reads_by_rows
+from mixnet.passes.differentiate import Rows, differentiate, read_by_rows
 from mixnet.passes.facts import Facts
 from mixnet.passes.inline import ADVANCE
 from mixnet.passes.recompute import check_mode, recompute
@@ -79,7 +79,7 @@ class GraphOp(Operator):
         self._residual_index: dict[Entry, int] = {}
         self._for_backward: dict[tuple[int, ...], GraphOp] = {}
         self._backward: dict[Any, tuple[GraphOp, list[int], list[Entry]]] = {}
-        self._by_rows: dict[int, bool] = {}
+        self._by_rows: set[Entry] | None = None  # inputs whose gradients can be row-sparse
         self._demands: dict[Any, Demands] = {}
         self._pairs: dict[Any, list[int]] = {}
         # Gradients that determined the residuals, until backward needs the same ones.
@@ -231,12 +231,11 @@ class GraphOp(Operator):
         """Whether the gradient of an input can be row-sparse: only suitable operators read it."""
         if position not in self._wrt:
             return False
-        if position not in self._by_rows:
-            entry = Entry(self.graph.inputs[position])
+        if self._by_rows is None:
             # An input that is also an output has a dense part in its gradient.
-            by_rows = entry not in self.graph.heads and reads_by_rows(self.graph.nodes, entry)
-            self._by_rows[position] = by_rows
-        return self._by_rows[position]
+            entries = {Entry(self.graph.inputs[i]) for i in self._wrt} - set(self.graph.heads)
+            self._by_rows = read_by_rows(self.graph.nodes, entries)
+        return Entry(self.graph.inputs[position]) in self._by_rows
 
     def rows_node(
         self, node: Node, heads: Sequence[Entry | None], rows: Sequence[int]

@@ -282,12 +282,13 @@ def test_shapes_follow_from_the_elements_of_an_array_with_one_axis() -> None:
     assert results[0] == (3, 1, 2)
 
 
-def test_elements_of_an_mx_np_array_have_no_axes() -> None:
-    class Net(gluon.HybridBlock):
-        def hybrid_forward(self, F: Any, x: Any, state: Any) -> Any:
-            return nd.contrib.foreach(lambda item, s: (item + s, s + item), x, state)
+class _RunningSums(gluon.HybridBlock):
+    def hybrid_forward(self, F: Any, x: Any, state: Any) -> Any:
+        return nd.contrib.foreach(lambda item, s: (item + s, s + item), x, state)
 
-    net = Net()
+
+def test_elements_of_an_mx_np_array_have_no_axes() -> None:
+    net = _RunningSums()
     net.hybridize()
     with mx.util.np_shape(True), mx.util.np_array(True):
         outputs, last = net(mx.np.array([1.0, 2.0, 3.0]), mx.np.array(1.0))
@@ -335,11 +336,7 @@ def test_elements_in_symbols_have_one_element_with_numpy_shapes_too(
 
 
 def test_a_traced_loop_over_an_mx_np_array_is_the_same_in_a_file(tmp_path: Any) -> None:
-    class Net(gluon.HybridBlock):
-        def hybrid_forward(self, F: Any, x: Any, state: Any) -> Any:
-            return nd.contrib.foreach(lambda item, s: (item + s, s + item), x, state)
-
-    net = Net()
+    net = _RunningSums()
     net.hybridize()
     with mx.util.np_shape(True), mx.util.np_array(True):
         net(mx.np.array([1.0, 2.0, 3.0]), mx.np.array(1.0))
