@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import logging
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -29,6 +30,11 @@ def leave_clients() -> bool:
     except (ImportError, AttributeError):
         return False
     return True
+
+
+def hide_fork_warning() -> None:
+    """Hide JAX's warning that a forked process is likely to hang: what mixnet computes there does not."""
+    warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
 
 
 def forget_failed_callback() -> None:

@@ -1,17 +1,19 @@
-"""The capabilities of a forked process: read results, create arrays, run Python; no computation.
+"""The capabilities of a forked process: it computes with NumPy.
 
 A child of ``os.fork()`` has the memory of its parent but only the thread that forked. XLA computes with its
-own threads, so waiting for it in such a process would block forever. Operations there raise an error that
-explains this. The child gets other functions in place of those that compute, so no operation needs a check.
+own threads, so waiting for it in such a process would block forever. Programs are interpreted there
+(:mod:`mixnet.runtime.interpret`), and arrays are in NumPy's memory. Actions that need XLA's threads or a GPU
+raise an error that explains this. The child gets other functions in place of those that use devices, so no
+operation needs a check.
 
-A process that was forked before anything was computed creates its own threads and can compute.
+A process that was forked before anything was computed creates its own threads, and compiles as usual.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -19,11 +21,16 @@ import numpy as np
 from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.engine.threaded import wait_before_fork
-from mixnet.private_jax.ending import clients, leave_clients
+from mixnet.private_jax.ending import clients, hide_fork_warning, leave_clients
 from mixnet.process import locks
+from mixnet.runtime.compile import ahead
 from mixnet.runtime.devices import collective
 from mixnet.runtime.devices.in_flight import in_flight
+from mixnet.runtime.interpret import interpreter, on_numpy, patience, runner
+from mixnet.runtime.interpret.on_numpy import control
+from mixnet.runtime.programs import executable_cache
 from mixnet.runtime.record import copy, record
+from mixnet.runtime.record.segment import Segment
 from mixnet.runtime.value import state, value
 
 if TYPE_CHECKING:
@@ -38,8 +45,8 @@ def _refusal(action: str) -> MXNetError:
         f"Process {os.getpid()} was forked from one that has computed with mixnet: it has none "
         f"of XLA's threads, so it cannot {action}. Start it with "
         f"multiprocessing.get_context('spawn') or "
-        f"'forkserver', or fork before the first computation. Arrays that were computed before can be "
-        f"read here, with asnumpy(), and computed with in NumPy."
+        f"'forkserver', or fork before the first computation. What a forked process can do on the CPU, "
+        f"it computes with NumPy."
     )
 
 
@@ -51,11 +58,11 @@ def _refuse(action: str) -> Callable[..., NoReturn]:
 
 
 class _Lost:
-    """The source of values that the parent had recorded but not computed; unavailable here."""
+    """The source of values that another thread of the parent had recorded but not computed."""
 
     finished = True
     var = None
-    finish = staticmethod(_refuse("compute what its parent had recorded"))
+    finish = staticmethod(_refuse("compute what another thread of its parent had recorded"))
 
     @staticmethod
     def alias(of: value.Value) -> value.Value:
@@ -65,20 +72,40 @@ class _Lost:
 LOST = _Lost()
 
 
-# ---- replacements in a child for functions that move arrays ------------------------------------------
+# ---- arrays in a child -------------------------------------------------------------------------------
 
 
-def _put(data: object, device: jax.Device) -> np.ndarray:
-    if device.platform != "cpu" or not isinstance(data, np.ndarray):
+class HostArray(np.ndarray):
+    """NumPy's memory as the array of a value, with the methods of a JAX array that are called on one."""
+
+    def is_ready(self) -> bool:
+        """Whether it is computed, as it always is."""
+        return True
+
+    def is_deleted(self) -> bool:
+        """Whether a program has consumed its memory, which none does."""
+        return False
+
+    def block_until_ready(self) -> HostArray:
+        """Itself."""
+        return self
+
+
+def _as_array(data: np.ndarray, device: jax.Device) -> HostArray:
+    if device.platform != "cpu":
         raise _refusal(f"copy an array to {device}")
-    return data  # as in workers of a DataLoader
+    return data.view(HostArray)
 
 
-def _place(data: np.ndarray, spec: value.Spec) -> np.ndarray:
-    return _put(data, spec.context.device)
+def _put(data: Any, device: jax.Device) -> HostArray:
+    return _as_array(_on_host(data), device)
 
 
-def _wait(array: Any) -> None:
+def _batched_put(aval: object, sharding: object, data: Sequence[Any], devices: Any) -> HostArray:
+    return _as_array(data[0], devices[0])
+
+
+def _check(array: Any) -> None:
     if isinstance(array, np.ndarray):
         return
     if any(device.platform != "cpu" for device in array.devices()):
@@ -87,16 +114,36 @@ def _wait(array: Any) -> None:
         raise _refusal("wait for what its parent was computing")
 
 
+def _on_host(array: Any) -> np.ndarray:
+    _check(array)
+    return np.asarray(array)
+
+
 def _read(array: object) -> np.ndarray:
-    _wait(array)
-    return np.array(array)
+    return np.array(_on_host(array))
 
 
-def _replace() -> None:
-    record.Segment = _refuse("compute")  # type: ignore[assignment, misc]
-    copy.later = collective.later = _refuse("move arrays between devices")
-    copy.read, copy.wait = _read, _wait
-    value.put, value.placed = _put, _place
+# ---- replacements in a child -------------------------------------------------------------------------
+
+
+def _segment(context: Context) -> Segment:
+    if context.device.platform != "cpu":
+        raise _refusal(f"compute on {context}")
+    return Segment(context)
+
+
+def interpret_all_programs() -> None:
+    """From now on, this process computes with NumPy: it uses no thread of XLA, and no GPU."""
+    record.Segment = _segment  # type: ignore[assignment, misc]
+    ahead.refusal = _refusal
+    patience.is_only_way = True
+    on_numpy.RULES["pure_callback"] = control.call_back
+    collective.later = _refuse("exchange arrays between devices")
+    copy.read, copy.wait = _read, _check
+    interpreter.on_host = _on_host
+    value.put, value.batched_device_put = _put, _batched_put
+    # The parent's programs would wait for its threads, and so might their destruction.
+    _immortal.extend((executable_cache.set_aside(), runner.set_aside()))
 
 
 # ---- the fork --------------------------------------------------------------------------------------
@@ -110,18 +157,18 @@ def _before_fork() -> None:
 def _after_fork() -> None:
     backends = _backends()
     for segments in list(state._all):
+        is_own = segments is state.state.segments
         for segment in list(segments.values()):
             segment.lock = locks.make("segment")
-            if backends and not segment.finished:
+            # A segment with a variable is being closed, which only its own thread could complete.
+            if backends and not segment.finished and not (is_own and segment.var is None):
                 _lose(segment)
-        if backends:
-            segments.clear()
-        if segments is not state.state.segments:  # of a thread that the child does not have
+        if not is_own:  # of a thread that the child does not have
             state._all.discard(segments)
     if not backends:
         return
     state.state.segment = None
-    _replace()
+    interpret_all_programs()
     # Destroying a client would wait for its threads, which do not exist here: it lives until the
     # process ends.
     for backend in backends:
@@ -148,4 +195,5 @@ def _backends() -> list[Any]:
     return backends
 
 
+hide_fork_warning()
 os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

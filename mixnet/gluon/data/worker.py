@@ -33,6 +33,7 @@ from mixnet.gluon.data.shared_memory import Lease, Slot, is_supported
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.process.interrupt import Deferred
 from mixnet.random import seed as seed_mx
+from mixnet.runtime.forked import interpret_all_programs
 from mixnet.runtime.record.host import on_device, on_host
 from mixnet.runtime.record.record import wait_for_all
 from mixnet.runtime.value.state import state
@@ -114,6 +115,7 @@ def _serve(
         each.close()
     set_np(*numpy)
     _quiet_libraries()
+    interpret_all_programs()
     with on_host(alone=True):
         while True:
             try:

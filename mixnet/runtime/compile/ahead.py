@@ -30,6 +30,9 @@ Every program needs some memory maps, and Linux allows a process 65,530: XLA abo
 forgetters: list[Callable[[], object]] = []
 """Functions that release cached programs."""
 
+refusal: Callable[[str], Exception] | None = None
+"""Set in a forked process: the error of an action that needs XLA's threads."""
+
 _EVERY = 50  # programs that are compiled between two counts of the memory maps
 _compiled = itertools.count(1)
 
@@ -54,6 +57,16 @@ def _memory_maps() -> int:
         return 0
 
 
+def check_threads() -> None:
+    """Check that this process can run compiled programs.
+
+    Raises:
+        MXNetError: it was forked, and has none of XLA's threads.
+    """
+    if refusal is not None:
+        raise refusal("run an operation that needs a compiled program")
+
+
 def compile_for(
     function: Callable[..., Any],
     scalars: int,
@@ -71,7 +84,11 @@ def compile_for(
         context: the device to run it on.
         donated: indices of the arrays whose buffers it may reuse.
         options: for XLA.
+
+    Raises:
+        MXNetError: this process was forked, and has none of XLA's threads.
     """
+    check_threads()
     if not next(_compiled) % _EVERY:
         make_room()
     device = context.device

@@ -28,6 +28,9 @@ from mixnet.runtime.interpret.runner import Applied, runner_of
 from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.value import Spec
 
+# Replaced in a forked process, see ``forked``.
+on_host: Callable[[Any], np.ndarray] = np.asarray
+
 
 class Step(NamedTuple):
     """An operation of a flat program; values are numbered, the leaves first."""
@@ -112,7 +115,7 @@ class Interpreter:
             for array in arrays:
                 if not isinstance(array, np.ndarray):
                     array.copy_to_host_async()  # start all transfers before waiting for the first
-        host_arrays = [np.asarray(array) for array in arrays]
+        host_arrays = [on_host(array) for array in arrays]
         results = on_numpy.quietly(self._run or self._stepwise, scalars, host_arrays)
         return [to_device(each, spec) for each, spec in zip(results, self._specs, strict=True)]
 

@@ -37,6 +37,10 @@ _LEAST_WORK = 1e-5  # seconds that any run takes at least
 
 _on: bool = config.get("MIXNET_INTERPRET")
 
+# Set in a forked process, see ``forked``.
+is_only_way = False
+"""Whether every program is interpreted, however long it takes, because this process cannot compile."""
+
 
 def is_away(context: Context) -> bool:
     """Whether programs of this device leave the host's processors free, as on a GPU."""
@@ -67,7 +71,7 @@ def runs_meanwhile(cost: Cost) -> int:
 
 def interprets() -> bool:
     """Whether programs may be interpreted."""
-    return _on
+    return _on or is_only_way
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from mixnet.ops.tracing.traced import Known, traced
 from mixnet.private_jax.jaxprs import ClosedJaxpr
 from mixnet.runtime.compile.ahead import compile_for
 from mixnet.runtime.devices.to_device import to_device
-from mixnet.runtime.interpret import on_numpy
+from mixnet.runtime.interpret import on_numpy, patience
 from mixnet.runtime.interpret.on_numpy.pieces import PIECE, in_pieces
 from mixnet.runtime.interpret.on_numpy.work import (
     OF_PROGRAM,
@@ -102,7 +102,7 @@ def _new_runner(
         # Rejection sampling draws again until a number is accepted: the last bit of one changes
         # all later ones.
         rejects = op.takes_key and "while" in names and not op.draws_per_element
-        if rejects or _has_arbitrary_signs(jaxpr):
+        if (rejects or _has_arbitrary_signs(jaxpr)) and not patience.is_only_way:
             raise on_numpy.NoRuleError("what must not depend on the last bit")
         return Runner(on_numpy.closed(jaxpr), on_numpy.cost(jaxpr))
     except on_numpy.NoRuleError:
@@ -188,6 +188,13 @@ def _compiled_alone(
             return [np.asarray(each) for each in call(numbers, *placed)]
 
     return Runner(run, OF_PROGRAM)
+
+
+def set_aside() -> dict[Any, Runner]:
+    """Forget the runners without destroying their programs: the caller holds them."""
+    global _runners
+    runners, _runners = _runners, {}
+    return runners
 
 
 def clear() -> None:

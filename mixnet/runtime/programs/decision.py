@@ -19,7 +19,7 @@ class Decision(NamedTuple):
             (a compiled program would have saved as much in them), ``slow`` (compiling saves more than
             it costs in a long first run), ``away`` (a GPU computes it, as NumPy would take long),
             ``setting`` (everything is compiled), ``python`` (another library computes it, so there is
-            nothing to compile).
+            nothing to compile), ``forked`` (the process was forked, and cannot compile).
         operations: of the program.
         work: estimate of the seconds of an interpreted run; 0 where it was not estimated.
         compiling: estimate of the seconds that compiling takes; 0 where it was not estimated.
@@ -87,6 +87,11 @@ def sentence(decision: Decision | list[Any]) -> str:
         return (
             "It was interpreted: another library computes it, such as a backend, so there is "
             "nothing to compile."
+        )
+    if because == "forked":
+        return (
+            f"It was interpreted, its {one} one by one on NumPy: a process that was forked from one that "
+            "has computed has none of XLA's threads, so it cannot compile."
         )
     if way == "interpreted":
         return (

@@ -21,7 +21,7 @@ from mixnet.private_jax.programs import bare_call
 from mixnet.process.collector import collector_paused
 from mixnet.runtime.compile import background, disk_cache
 from mixnet.runtime.compile import watch as compile_watch
-from mixnet.runtime.compile.ahead import compile_for, forgetters, make_room
+from mixnet.runtime.compile.ahead import check_threads, compile_for, forgetters, make_room
 from mixnet.runtime.compile.lower import lower
 from mixnet.runtime.compile.options import (
     can_be_written,
@@ -192,6 +192,8 @@ def _first(operations: int, interpreter: Interpreter | None) -> Decision:
         return Decision("compiled", "setting", operations)
     if interpreter.is_python:
         return Decision("interpreted", "python", len(interpreter))
+    if patience.is_only_way:
+        return Decision("interpreted", "forked", len(interpreter))
     cost = interpreter.cost
     runs = patience.interpreted_runs(cost)
     if runs:
@@ -429,6 +431,7 @@ class JointPrograms:
             graph: the graph of each device.
             platform: the platform of the devices.
         """
+        check_threads()
         make_room()
         jitted = jax.jit(
             function,
@@ -470,6 +473,13 @@ def is_compiled(key: tuple[Any, ...]) -> bool:
         and not isinstance(program.call, Interpreter | OnDevice)
         for each, program in programs.items()
     )
+
+
+def set_aside() -> dict[ProgramKey, Program]:
+    """Forget the programs without destroying them: the caller holds them."""
+    global _programs
+    programs, _programs = _programs, {}
+    return programs
 
 
 def clear() -> None:

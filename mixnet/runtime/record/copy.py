@@ -14,6 +14,7 @@ from mixnet.engine.timeline import timeline
 from mixnet.graph.node import Entry, Node
 from mixnet.passes.place_devices import CrossDeviceCopy
 from mixnet.runtime.devices.host_value import HostValue
+from mixnet.runtime.value import value as value_module
 from mixnet.runtime.value.later import later
 from mixnet.runtime.value.memory import late_failure
 from mixnet.runtime.value.state import is_on_host, state
@@ -135,7 +136,7 @@ def _start(value: Value, context: Context) -> Value:
 
     def copy(arrays: list[Any]) -> list[Any]:
         with jax.enable_x64(True):
-            return [jax.device_put(arrays[0], context.device)]
+            return [value_module.put(arrays[0], context.device)]
 
     shared = value.spec.context.device is context.device  # one buffer, two values
     name = f"copy {value.spec.context} to {context}"

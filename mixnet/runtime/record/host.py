@@ -19,7 +19,7 @@ from mixnet.ops.generators.source import DrawnForHost
 from mixnet.ops.lowering.host import ON_HOST
 from mixnet.ops.random.threefry import fold_in
 from mixnet.ops.schema.stream import is_table
-from mixnet.runtime.interpret import on_numpy
+from mixnet.runtime.interpret import on_numpy, patience
 from mixnet.runtime.record.record import record
 from mixnet.runtime.value.call import explained
 from mixnet.runtime.value.handle import Handle
@@ -36,8 +36,9 @@ class HostRun:
     """Replaces a thread's trace: operations run immediately, and nothing is recorded.
 
     Args:
-        alone: this process has no devices, so an operation that NumPy cannot do is an error; otherwise
-            it runs on its device as usual.
+        alone: this process has no devices, so an operation that NumPy cannot do is an error, and
+            Python operators and recorded operations run if every program is interpreted
+            (:mod:`mixnet.runtime.forked`); otherwise, all of them run on their device as usual.
     """
 
     host = True
@@ -59,8 +60,8 @@ class HostRun:
     ) -> list[Value]:
         """The outputs of one operation, computed."""
         # An operation on a tape must run where its gradient will run.
-        if state.recording and not self.alone:
-            return self._elsewhere(op, statics, scalars, values, context)
+        if state.recording and self._has_programs():
+            return _recorded(op, statics, scalars, values, context)
         where = context or values[0].spec.context.compute
         arrays = [self.array(value) for value in values]
         rule = ON_HOST.get(op.name)
@@ -77,7 +78,9 @@ class HostRun:
                 return [host_value(each, where) for each in outputs]
         program = _program(op, statics, len(scalars), values)
         if program is None:
-            return self._elsewhere(op, statics, scalars, values, context)
+            if self.alone and not (op.calls_python and patience.is_only_way):
+                raise _impossible(op)
+            return _recorded(op, statics, scalars, values, context)
         results = program(*arrays, *[np.float64(each) for each in scalars])
         return [host_value(each, where) for each in results]
 
@@ -87,13 +90,14 @@ class HostRun:
         if type(array) is np.ndarray:
             return array
         if self.alone:
-            if array is None or value.spec.context.device_type == "gpu":
+            is_lost = array is None and not self._has_programs()
+            if is_lost or value.spec.context.device_type == "gpu":
                 raise MXNetError(
                     f"An array on {value.spec.context} of the main process was read in a worker "
                     f"process of a DataLoader, which has no devices. Keep the data of a dataset on "
                     f"the CPU, or use DataLoader(..., thread_pool=True)."
                 )
-        elif array is None:
+        if array is None:
             with untraced():  # the value was recorded before this scope, for its device
                 array = array_of(value)
         return np.asarray(array)
@@ -106,23 +110,29 @@ class HostRun:
             return None
         return host_value(self.array(value), context)
 
-    def _elsewhere(
-        self,
-        op: Operator,
-        statics: Statics,
-        scalars: tuple[float, ...],
-        values: Sequence[Value],
-        context: Context | None,
-    ) -> list[Value]:
-        """Run an operation on its device."""
-        if self.alone:
-            raise MXNetError(
-                f"{op.name} needs a device, and worker processes of a DataLoader have none: they "
-                f"compute with NumPy. Use NumPy for it in the dataset or in batchify_fn, or use "
-                f"DataLoader(..., thread_pool=True) or num_workers=0."
-            )
-        with untraced():
-            return record(op, statics, scalars, tuple(values), context)
+    def _has_programs(self) -> bool:
+        """Whether operations can be recorded in segments, and run later."""
+        return not self.alone or patience.is_only_way
+
+
+def _recorded(
+    op: Operator,
+    statics: Statics,
+    scalars: tuple[float, ...],
+    values: Sequence[Value],
+    context: Context | None,
+) -> list[Value]:
+    """The outputs of an operation that runs outside of the scope."""
+    with untraced():
+        return record(op, statics, scalars, tuple(values), context)
+
+
+def _impossible(op: Operator) -> MXNetError:
+    return MXNetError(
+        f"{op.name} needs a device, and worker processes of a DataLoader have none: they "
+        f"compute with NumPy. Use NumPy for it in the dataset or in batchify_fn, or use "
+        f"DataLoader(..., thread_pool=True) or num_workers=0."
+    )
 
 
 def _key(stream: np.ndarray, number: int) -> Any:

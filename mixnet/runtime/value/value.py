@@ -115,23 +115,22 @@ def handed_over(data: np.ndarray, spec: Spec) -> Any:
         data: contiguous, of the shape and dtype of the spec.
         spec: gives the device.
     """
-    if _device_put is None:
-        return jax.device_put(data, spec.context.device)
+    if batched_device_put is None:
+        return put(data, spec.context.device)
     layout = _layouts.get(spec)
     if layout is None:
         device = spec.context.device
         aval = jax.core.ShapedArray(spec.shape, spec.dtype)
         layout = _layouts[spec] = (aval, _sharding(device), [device])
     aval, sharding, devices = layout
-    return _device_put(aval, sharding, [data], devices)
+    return batched_device_put(aval, sharding, [data], devices)
 
 
 _layouts: weakref.WeakKeyDictionary[Spec, tuple[Any, Any, list[Any]]] = weakref.WeakKeyDictionary()
-_device_put = batched_put()
 
 # Replaced in a forked process, see ``forked``.
+batched_device_put: Any = batched_put()
 put: Any = jax.device_put
-placed: Any = handed_over
 
 
 def from_host(data: np.ndarray, context: Context) -> Value:
@@ -143,7 +142,7 @@ def from_host(data: np.ndarray, context: Context) -> Value:
     if is_on_host():
         return _on_host(spec, np.array(data, order="C", copy=True))
     with jax.enable_x64(True):
-        array = placed(np.array(data, order="C", copy=True), spec)
+        array = handed_over(np.array(data, order="C", copy=True), spec)
     note(array, "from host", context)
     return Value(spec, array)
 
@@ -179,7 +178,7 @@ def adopt(data: np.ndarray, context: Context) -> Value:
     if is_on_host():
         return _on_host(spec, data)
     with jax.enable_x64(True):
-        array = placed(data, spec)
+        array = handed_over(data, spec)
     note(array, "from host", context)
     return Value(spec, array)
 

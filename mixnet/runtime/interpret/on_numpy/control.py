@@ -29,6 +29,21 @@ def _cond(equation: Equation, branches: Any, **_: object) -> Run:
     return _result(run, equation)
 
 
+def call_back(equation: Equation, callback: Any, **_: object) -> Run:
+    """The rule of ``pure_callback`` in a process without XLA: it calls the Python function.
+
+    In other processes, operators that run Python are compiled, so that their errors and threads are those
+    of a device.
+    """
+    dtypes = [each.aval.dtype for each in equation.outvars]
+
+    def run(*arrays: Any) -> list[np.ndarray]:
+        results = callback(*arrays)
+        return [np.asarray(each, dtype) for each, dtype in zip(results, dtypes, strict=True)]
+
+    return _result(run, equation)
+
+
 @rule("platform_index")
 def _platform(equation: Equation, platforms: Any, **_: object) -> Run:
     dtype = equation.outvars[0].aval.dtype
