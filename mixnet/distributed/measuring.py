@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.array_like import shape_of
 from mixnet.base import AttributeKindError, AttributeTypeError, AttributeValueError, MXNetError
 from mixnet.process.source import notebook_shell
 from mixnet.units import size_text, time_text
@@ -171,7 +172,7 @@ def measure(
             f"measure: network must be a gluon.HybridBlock, which can be exported to other processes, not "
             f"{type(network).__name__}."
         )
-    if not callable(getattr(data, "asnumpy", None)) or not getattr(data, "shape", None):
+    if not callable(getattr(data, "asnumpy", None)) or not shape_of(data):
         raise AttributeTypeError(
             "measure: data must be an NDArray with the batch of one worker, (batch, ...), not "
             f"{type(data).__name__}."

@@ -57,9 +57,19 @@ class Array:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        facts = {"shape": list(self.shape), "dtype": self.dtype.name, "nbytes": self.nbytes}
-        names = ("name", "node", "index", "kind", "first", "last", "storage", "offset")
-        return {**{name: getattr(self, name) for name in names}, **facts}
+        return {
+            "name": self.name,
+            "node": self.node,
+            "index": self.index,
+            "kind": self.kind,
+            "first": self.first,
+            "last": self.last,
+            "storage": self.storage,
+            "offset": self.offset,
+            "shape": list(self.shape),
+            "dtype": self.dtype.name,
+            "nbytes": self.nbytes,
+        }
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import pickle
+import pkgutil
 import sys
 from functools import lru_cache
 from typing import Any
@@ -132,7 +132,7 @@ def _closed(jaxpr: Jaxpr, constants: list[Any]) -> Any:
 
 
 def _primitive(module: str, name: str) -> Any:
-    return getattr(importlib.import_module(module), name)
+    return pkgutil.resolve_name(f"{module}:{name}")
 
 
 _places: dict[Any, tuple[str, str]] = {}

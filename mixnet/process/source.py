@@ -88,11 +88,14 @@ def is_users(file: str) -> bool:
     return not file.startswith(_STANDARD) or file.startswith(_INSTALLED)
 
 
+def ipython_shell() -> Any:
+    """The IPython shell of this process; None if there is none. This does not import IPython."""
+    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+
+
 def notebook_shell() -> Any:
     """The IPython shell of a notebook's kernel; None elsewhere."""
-    if "IPython" not in sys.modules:
-        return None
-    shell = sys.modules["IPython"].get_ipython()
+    shell = ipython_shell()
     return shell if hasattr(shell, "kernel") else None
 
 
@@ -104,7 +107,7 @@ def known_as(file: str) -> str:
         return os.path.relpath(file, os.path.dirname(_PACKAGE[:-1])).replace(os.sep, "/")
     if "ipykernel_" not in file:
         return file
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    shell = ipython_shell()
     title = None if shell is None else shell.compile.format_code_name(file)
     return title[1] if title else "a cell"
 
@@ -273,6 +276,12 @@ def source_lines(boundary: FrameType | None = None, calls: bool = False) -> Iter
         yield
     finally:
         _state.on, _state.boundary, _state.calls = before
+
+
+def code_of(function: object) -> CodeType | None:
+    """The code of a function or of a bound method; None for other objects."""
+    code = getattr(function, "__code__", None)
+    return code if isinstance(code, CodeType) else None
 
 
 def function_name(function: Callable[..., Any]) -> str:

@@ -127,10 +127,10 @@ def compile_program(recording: Recording, run: bool) -> Program:
     leaves: list[Known] = [(value.spec.shape, value.spec.dtype) for value in recorded.leaves]
     graph = recording.steps[-1].graph
     program = Program(recording.name, _steps(recording, leaves), None, None, until=recorded.reason)
-    for part in ("forward", "backward"):
-        op = getattr(recording, part)
-        if op is not None:
-            setattr(program, part, graph_data(op.graph))
+    if recording.forward is not None:
+        program.forward = graph_data(recording.forward.graph)
+    if recording.backward is not None:
+        program.backward = graph_data(recording.backward.graph)
     program.plan_of = partial(memory_plan, graph, leaves)
     function = lower(graph)
 

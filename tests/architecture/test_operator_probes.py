@@ -64,7 +64,7 @@ def probes_of_self(text: str) -> Iterator[int]:
                     yield node.lineno
 
 
-def test_objects_do_not_probe_themselves() -> None:
+def test_objects_do_not_probe_their_own_attributes() -> None:
     lines = [
         f"{path.relative_to(PACKAGE)}:{line}"
         for path in PACKAGE.rglob("*.py")
