@@ -34,7 +34,7 @@ def accuracy() -> Any:
     return metric
 
 
-def test_what_callbacks_are_given() -> None:
+def test_callbacks_get_epoch_symbol_and_parameters() -> None:
     assert Param._fields == ("epoch", "nbatch", "eval_metric", "locals")
     assert str(Param(1, 2, 3, 4)) == "BatchEndParams(epoch=1, nbatch=2, eval_metric=3, locals=4)"
 

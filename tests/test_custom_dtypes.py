@@ -42,7 +42,7 @@ def test_too_few_dtypes() -> None:
         nd.Custom(nd.ones((2,)), op_type="half_without_outputs")
 
 
-def test_dtypes_that_nobody_else_says() -> None:
+def test_a_custom_operator_decides_dtypes_that_are_unknown_otherwise() -> None:
     net = sym.Custom(sym.var("x"), op_type="half_of_float32", name="c")
     assert net.infer_type() == ([np.float32], [np.float64], [])
     with pytest.raises(mx.MXNetError):

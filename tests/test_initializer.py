@@ -186,7 +186,7 @@ def test_logging(caplog: pytest.LogCaptureFixture) -> None:
     ]  # fmt: skip
 
 
-def test_numpy_arrays_are_given_to_users_code() -> None:
+def test_custom_initializers_can_assign_numpy_arrays() -> None:
     class Sparse(mx.init.Initializer):
         def _init_weight(self, name, data):
             data[:] = mx.np.random.uniform(-10, 10, data.shape)

@@ -118,7 +118,7 @@ def test_headers() -> None:
         recordio.unpack(struct.pack("IfQQ", 1000, 0, 0, 0))
 
 
-def test_images_that_are_none() -> None:
+def test_broken_images_are_errors() -> None:
     header = IRHeader(0, 1.0, 1, 0)
     assert recordio.unpack_img(recordio.pack(header, b"junk"))[1] is None
     with pytest.raises(mx.base.FileFormatError, match="no image"):
@@ -229,7 +229,7 @@ def test_keys_of_another_type(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line", [b"1\t-4", b"1\t9223372036854775808", b"1\t1.5", b"1", b"1\tx", b"\xff\t0"]
 )
-def test_lines_of_an_index_that_are_none(tmp_path: Path, line: bytes) -> None:
+def test_invalid_lines_of_an_index_are_errors(tmp_path: Path, line: bytes) -> None:
     path = write(tmp_path / "a.rec", [b"1"])
     index = tmp_path / "a.idx"
     index.write_bytes(b"0\t0\n" + line + b"\n")

@@ -290,7 +290,7 @@ def test_what_an_earlier_backward_freed_is_a_constant() -> None:
         alone.backward()
 
 
-def test_grad_gives_a_list_whatever_it_is_asked_for() -> None:
+def test_grad_always_returns_a_list() -> None:
     x = variable(1.0, 2.0)
     with autograd.record():
         y = mx.nd.sin(x)
@@ -301,7 +301,7 @@ def test_grad_gives_a_list_whatever_it_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64"])
-def test_gradients_of_whole_numbers_are_whole_numbers(dtype: str) -> None:
+def test_gradients_of_integers_are_integers(dtype: str) -> None:
     x = nd.array([5, 2], dtype=dtype)
     x.attach_grad()
     results = []
@@ -326,7 +326,7 @@ def test_gradients_of_whole_numbers_are_whole_numbers(dtype: str) -> None:
     assert results == [*expected, [10, 4]]
 
 
-def test_whole_numbers_without_a_derivative_have_zeros() -> None:
+def test_integers_without_a_derivative_have_zero_gradients() -> None:
     a = mx.np.array([1, 2, 3], dtype="int32")
     a.attach_grad()
     with autograd.record():
@@ -598,7 +598,9 @@ class Two(autograd.Function):
 
 @pytest.mark.parametrize("hybridize", [False, True])
 @pytest.mark.parametrize("above", ["BlockGrad", "argmax"])
-def test_losses_start_gradients_below_what_passes_none(above: str, hybridize: bool) -> None:
+def test_losses_start_gradients_below_operations_without_gradient(
+    above: str, hybridize: bool
+) -> None:
     class Loss(mx.gluon.HybridBlock):
         def hybrid_forward(self, F, x, label):
             chances = F.SoftmaxOutput(x, label)
@@ -620,7 +622,7 @@ def test_losses_start_gradients_below_what_passes_none(above: str, hybridize: bo
     np.testing.assert_array_equal(x.grad.asnumpy(), 0)
 
 
-def test_functions_start_gradients_below_what_passes_none() -> None:
+def test_a_function_passes_gradients_below_an_operation_that_has_none() -> None:
     x = variable(1, 1)
     with autograd.record():
         y = nd.BlockGrad(Two()(x * 3))

@@ -81,7 +81,7 @@ def test_numbers_are_those_of_the_call() -> None:
         assert (actual == factor).all()
 
 
-def test_who_reads_what_is_part_of_the_structure() -> None:
+def test_the_readers_of_each_value_are_part_of_the_structure() -> None:
     """The same operations on the same shapes, and other inputs."""
     one, other = np.full((2, 2), 2.0), np.full((2, 2), 3.0)
     for function, expected in (
@@ -118,7 +118,7 @@ def test_head_gradients_and_several_heads() -> None:
         assert x.grad.asnumpy().tolist() == [2 * scale + 3, 7.0]
 
 
-def test_a_kept_tape_gives_its_gradients_again(derivations: list[int]) -> None:
+def test_a_retained_tape_can_be_differentiated_again(derivations: list[int]) -> None:
     x = nd.array([1.0, 2.0])
     x.attach_grad("add")
     with autograd.record():

@@ -11,7 +11,7 @@ from tests.benchmarks.whole_programs import Outcome
 
 
 @pytest.mark.parametrize(("options", "starts"), [([], 1), (["--second-start"], 2)])
-def test_starts(
+def test_the_program_starts(
     options: list[str],
     starts: int,
     monkeypatch: pytest.MonkeyPatch,

@@ -65,7 +65,7 @@ def test_without_init_nothing_is_cast() -> None:
         x + x.astype("float16")
 
 
-def test_gradients_come_back_in_the_dtype_of_their_variables(half: None) -> None:
+def test_gradients_have_the_dtype_of_their_variables(half: None) -> None:
     x, w = nd.array([[1, 2]]), nd.array([[3, 4], [5, 6]])
     for each in (x, w):
         each.attach_grad()

@@ -63,7 +63,7 @@ def test_two_workers(capsys: pytest.CaptureFixture[str]) -> None:
     assert "exchange" in repr(measured) and len(repr(measured).splitlines()) == 3
 
 
-def test_a_line_says_what_is_measured_where_somebody_looks(
+def test_progress_is_printed_in_terminals_and_notebooks(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lines(is_shown: bool | None) -> tuple[str, str]:

@@ -94,7 +94,7 @@ def test_a_job_that_ends_well() -> None:
     assert with_scheduler(3, talk) == 0
 
 
-def test_who_is_lost_is_told_at_once(capfd: pytest.CaptureFixture) -> None:
+def test_a_lost_process_is_reported_immediately(capfd: pytest.CaptureFixture) -> None:
     async def talk(call: Call) -> None:
         workers = [await call(i) for i in range(3)]
         server = await call(None, role="server")
@@ -140,7 +140,7 @@ def test_reasons_of_failed_workers_travel() -> None:
         ({"rank": 0}, {"rank": 1, "versions": "v2"}, "runs v2, rank 0 (process 7 on h0) runs v1"),
     ],
 )
-def test_who_is_refused(first: dict, second: dict, text: str) -> None:
+def test_unauthorized_processes_are_refused(first: dict, second: dict, text: str) -> None:
     async def talk(call: Call) -> None:
         callers = [await call(**first), await call(**second)]
         for each in callers:  # both are told
@@ -162,7 +162,7 @@ def test_an_address_that_only_its_own_machine_reaches() -> None:
     assert with_scheduler(2, talk) == EXIT_NOT_JOINED
 
 
-def test_those_who_do_not_come_are_named() -> None:
+def test_processes_that_never_connect_are_named() -> None:
     async def talk(call: Call) -> None:
         worker = await call(1)
         assert "rank 0, 2 had not come; of 3 workers rank 1 had" in (await worker.hear())["refused"]

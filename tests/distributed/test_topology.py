@@ -111,7 +111,7 @@ def test_texts_and_tables() -> None:
     )
 
 
-def test_errors_name_what_was_given() -> None:
+def test_errors_name_the_wrong_value() -> None:
     with pytest.raises(
         AttributeValueError, match="kind='star': expected one of ring, tree, server"
     ):

@@ -170,7 +170,7 @@ def test_nothing_is_recorded_after_an_interrupt_in_a_scope() -> None:
     assert not autograd.is_recording()
 
 
-def test_an_interrupt_that_python_drops_comes_again() -> None:
+def test_an_interrupt_that_python_drops_is_raised_again() -> None:
     program = """
 import gc, time
 import mixnet as mx

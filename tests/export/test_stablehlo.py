@@ -188,7 +188,9 @@ def test_an_operator_that_cannot_leave(tmp_path: Path) -> None:
         ({"dynamic_input_shapes": [(None,)]}, "does not match the inputs"),
     ],
 )
-def test_arguments_that_are_none(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_refused(
+    tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
     net = nn.Dense(2)
     net.initialize()
     net.hybridize()

@@ -156,7 +156,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
         content_of("a\0b")
 
 
-def test_text_that_is_none(tmp_path: Path) -> None:
+def test_invalid_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes("ä\r\nb\n".encode() + b"c\xffd\n")
     with pytest.raises(FileFormatError, match=r"a.txt: byte 7 is 0xff"):

@@ -29,7 +29,7 @@ def test_damaged_files(name: str, findings: list[driver.Finding]) -> None:
     assert not [str(each) for each in findings if each.format == name]
 
 
-def test_every_format_is_there() -> None:
+def test_every_format_has_a_corpus() -> None:
     expected = {
         "records",
         "index",

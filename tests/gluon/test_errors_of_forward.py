@@ -71,7 +71,7 @@ OWN = [
 
 
 @pytest.mark.parametrize(("work", "kind"), OWN, ids=[work.__name__ for work, _ in OWN])
-def test_an_error_of_the_user_is_told_once(work: Any, kind: type[Exception]) -> None:
+def test_an_error_in_forward_is_reported_once(work: Any, kind: type[Exception]) -> None:
     net = Counting(work)
     net.hybridize()
     for turn in range(1, 3):

@@ -115,7 +115,7 @@ def test_lengths_and_clipping() -> None:
     assert np.abs(cell.asnumpy()).max() <= 0.01
 
 
-def test_dropout_between_layers_is_there_in_training_alone(
+def test_dropout_between_layers_applies_in_training_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for source, dtype, is_left_out in (

@@ -109,7 +109,7 @@ def server():
     join(thread)
 
 
-def test_a_download_is_checked_and_kept(server: str, tmp_path: Path, capsys) -> None:
+def test_a_download_is_verified_and_stored(server: str, tmp_path: Path, capsys) -> None:
     path = utils.download(f"{server}/a.bin", str(tmp_path), sha1_hash=SHA1)
     assert path == str(tmp_path / "a.bin") and Path(path).read_bytes() == CONTENT
     assert f"Downloading {path} from {server}/a.bin..." in capsys.readouterr().out
@@ -144,7 +144,7 @@ def test_what_cannot_be_downloaded(server: str, tmp_path: Path) -> None:
         utils.download(f"{server}/a.bin", str(tmp_path / "d"), retries=-1)
 
 
-def test_where_files_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_downloads_use_the_configured_repository(monkeypatch: pytest.MonkeyPatch) -> None:
     assert utils._get_repo_file_url("gluon/x", "y.zip").endswith("amazonaws.com/gluon/x/y.zip")
     monkeypatch.setenv("MXNET_GLUON_REPO", "http://here")
     assert utils._get_repo_file_url("a", "b") == "http://here/a/b"

@@ -255,6 +255,6 @@ def test_parameters_go_out_and_in_again(tmp_path: Path) -> None:
         ({}, "is missing"),
     ],
 )
-def test_name_maps_that_are_none(bert_file: str, names: Any, message: str) -> None:
+def test_invalid_name_maps_are_refused(bert_file: str, names: Any, message: str) -> None:
     with pytest.raises(mx.MXNetError, match=message):
         Encoder().load_parameters(bert_file, names=names)

@@ -143,7 +143,7 @@ def test_bodies_of_loops() -> None:
             mx.sym.load_json(json.dumps(broken))
 
 
-def test_text_that_is_none(tmp_path: Path) -> None:
+def test_invalid_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b'{"nodes": [\xff]}')
     with pytest.raises(FileFormatError, match=r"a.json: byte 11 is 0xff"):
         mx.sym.load(tmp_path / "a.json")
@@ -212,7 +212,7 @@ def test_attributes_that_the_operator_does_not_have(
             mx.sym.load_json(text)
 
 
-def test_outputs_that_nobody_sees_are_counted() -> None:
+def test_hidden_outputs_are_counted() -> None:
     """Numbers of MXNet 1.9.1."""
     x = mx.sym.Variable("x")
     cases = [

@@ -246,7 +246,7 @@ def test_damaged_files(ten: dict[str, Any], tmp_path: Path) -> None:
     mx.nd.waitall()
 
 
-def test_records_that_are_none_are_left_out_if_asked(ten: dict[str, Any]) -> None:
+def test_broken_records_are_skipped_on_request(ten: dict[str, Any]) -> None:
     index = Path(ten["path_imgrec"].replace(".rec", ".idx")).read_text().split()
     offset = int(index[7])  # of record 3
     path = Path(ten["path_imgrec"])
@@ -279,7 +279,7 @@ def test_wrong_parameters(ten: dict[str, Any]) -> None:
         ImageRecordIter(**ten, resize=9, inter_method=7).next()
 
 
-def test_leaving_early_leaves_nothing_behind(ten: dict[str, Any]) -> None:
+def test_an_early_exit_leaves_no_threads_behind(ten: dict[str, Any]) -> None:
     def workers() -> set[threading.Thread]:
         return {each for each in threading.enumerate() if each.name.startswith("mixnet io")}
 
@@ -330,7 +330,7 @@ def test_interrupting(ten: dict[str, Any], tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*fork.*")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on POSIX alone")
-def test_forked_processes_read_on_their_own(ten: dict[str, Any]) -> None:
+def test_forked_processes_read_independently(ten: dict[str, Any]) -> None:
     iterator = ImageRecordIter(**ten)
     first = next(iterator)
     child = os.fork()

@@ -252,6 +252,6 @@ def test_interpolations_that_mxnet_does_not_know(interp: int) -> None:
     assert image.imresize(mx.nd.zeros((4, 3, 3), dtype="uint8"), 2, 2, interp=5).shape == (2, 2, 3)
 
 
-def test_whole_numbers_are_not_normalized_by_floats():
+def test_integers_are_not_normalized_by_floats():
     with pytest.raises(mx.MXNetError, match="make the image float"):
         image.ColorNormalizeAug(mx.nd.ones(3), None)(mx.nd.ones((2, 2, 3), dtype="uint8"))

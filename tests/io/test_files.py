@@ -47,7 +47,7 @@ def test_csv_as_recorded() -> None:
     assert i == 2
 
 
-def test_an_epoch_begins_behind_what_filled_up_the_last(csv: dict[str, Any]) -> None:
+def test_an_epoch_begins_after_the_samples_that_padded_the_last_batch(csv: dict[str, Any]) -> None:
     iterator = mx.io.CSVIter(**csv)
     first = [([0, 1, 2], 0, [0, 1, 2]), ([3, 4, 5], 0, [3, 4, 5]), ([6, 0, 1], 2, [6, 0, 1])]
     assert rows(iterator) == first

@@ -48,7 +48,7 @@ def test_words_values_and_residuals(count: int) -> None:
 
 @settings(max_examples=8, deadline=None)
 @given(st.lists(st.integers(-40, 40), min_size=1, max_size=40), st.sampled_from([0.25, 0.5, 2.0]))
-def test_what_is_sent_and_what_is_kept_is_what_was_given(numbers: list, threshold: float) -> None:
+def test_sent_values_and_residuals_add_up_to_the_gradient(numbers: list, threshold: float) -> None:
     gradient = jnp.asarray(numbers, jnp.float32) / 8
     method = TwoBit(threshold)
     words, rest = method.encode(gradient, jnp.zeros_like(gradient))

@@ -115,7 +115,7 @@ def test_noise_is_drawn_once_for_all_devices() -> None:
     check_alike(trained(1, "sgld")[0], trained(0, "sgld")[0])
 
 
-def test_an_optimizer_of_ones_own_may_read_arrays() -> None:
+def test_a_custom_optimizer_may_read_arrays() -> None:
     @mx.optimizer.register
     class Reading(mx.optimizer.Optimizer):
         def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
@@ -160,7 +160,7 @@ def test_states_and_rates_in_between(tmp_path: Any) -> None:
     check_alike(joint, separate)
 
 
-def test_a_step_is_looked_at_again_when_the_arrays_or_the_optimizer_are_others() -> None:
+def test_a_step_is_planned_again_for_other_arrays_or_another_optimizer() -> None:
     class Halving(mx.optimizer.Optimizer):
         """Reads what it updates."""
 

@@ -227,7 +227,7 @@ def test_kinds() -> None:
         mx.kvstore.KVStoreServer(mx.kv.create()).run()
 
 
-def test_a_store_of_ones_own() -> None:
+def test_a_custom_store_can_be_registered() -> None:
     @mx.kvstore.KVStoreBase.register
     class Silent(mx.kvstore.base.TestStore):
         """A store under another name."""
@@ -374,7 +374,7 @@ def test_nothing_waits_in_the_caller() -> None:
 
 
 @pytest.mark.parametrize("kind", ["local", "device"])
-def test_pulled_arrays_are_variables_of_their_own(kind: str) -> None:
+def test_pulled_arrays_are_independent_variables(kind: str) -> None:
     """One value in two arrays must not make both the same variable."""
     store = mx.kv.create(kind)
     store.init("w", nd.array([1.0, 2, 3]))
@@ -395,7 +395,7 @@ def test_pulled_arrays_are_variables_of_their_own(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["local", "device"])
 @pytest.mark.parametrize("one_call", [False, True])
-def test_pushed_arrays_are_variables_of_their_own(kind: str, one_call: bool) -> None:
+def test_pushed_arrays_are_independent_variables(kind: str, one_call: bool) -> None:
     store = mx.kv.create(kind)
     store.init("w", nd.zeros(3))
     pushed, pulled = nd.array([3.0, 4, 5]), nd.zeros(3)

@@ -78,7 +78,7 @@ def test_the_folder_does_the_same_from_the_outside() -> None:
     assert ran.stdout == "mixnet.gluon.nn\n", ran.stderr
 
 
-def test_modules_are_mixnets_own(named: None) -> None:
+def test_modules_named_mxnet_are_those_of_mixnet(named: None) -> None:
     import mxnet
     import mxnet.gluon.block
     import mxnet.ndarray.gen_op

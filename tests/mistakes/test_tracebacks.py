@@ -42,12 +42,12 @@ def test_a_hybridized_network_is_as_short() -> None:
     assert len(_frames(True)) <= 3
 
 
-def test_all_frames_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_frames_are_shown_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MIXNET_FULL_TRACEBACK", "1")
     assert len(_frames(False)) > 6
 
 
-def test_what_jax_says_is_kept_out_of_sight() -> None:
+def test_frames_of_jax_are_hidden() -> None:
     with pytest.raises(mx.base.ShapeError) as raised:
         nd.batch_take(nd.ones((2, 3)), nd.ones(3, dtype="int32"))
     error = raised.value

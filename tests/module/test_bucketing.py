@@ -167,7 +167,7 @@ def test_what_is_refused(trained: Any, caplog: pytest.LogCaptureFixture) -> None
         mx.mod.BucketingModule(lambda n: (network(n)[0], ("dta",), ("softmax_label",)), 5)
 
 
-def test_a_bucket_has_no_parameters_of_its_own() -> None:
+def test_a_bucket_with_its_own_parameters_is_refused() -> None:
     def growing(length: int) -> Any:
         net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name=f"fc{length}")
         return net, ("data",), None

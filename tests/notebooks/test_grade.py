@@ -52,7 +52,7 @@ def test_points_are_read_from_outputs(grade: ModuleType, tmp_path: Path) -> None
     ]
 
 
-def test_a_failure_beside_a_success_gives_no_point(grade: ModuleType, tmp_path: Path) -> None:
+def test_a_partly_failed_exercise_earns_no_point(grade: ModuleType, tmp_path: Path) -> None:
     path = write(
         tmp_path / "03_a.ipynb", ("check(4)",), ("✔ one: correct.\n✘ two, not yet: no.\n",)
     )
@@ -139,7 +139,7 @@ def test_what_cannot_be_graded(
 
 
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
-def test_every_notebook_has_three_exercises_with_titles_of_their_own(
+def test_every_notebook_has_three_exercises_with_distinct_titles(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(NOTEBOOKS))

@@ -217,7 +217,7 @@ def test_open_batches(opset: int, tmp_path: Path) -> None:
     np.testing.assert_allclose(actual, net(mx.nd.array(x)).asnumpy(), rtol=1e-4, atol=1e-5)
 
 
-def test_open_extents_of_what_has_no_conversion_of_its_own(tmp_path: Path) -> None:
+def test_operators_without_a_converter_are_exported_with_open_extents(tmp_path: Path) -> None:
     x = mx.sym.Variable("data")
     net = mx.sym.smooth_l1(mx.sym.moments(x, axes=(1,))[1], scalar=2.0) + mx.sym.repeat(
         x, repeats=3, axis=1
@@ -261,7 +261,7 @@ def test_losses(tmp_path: Path) -> None:
         agree(Loss(loss), tmp_path / f"loss{number}", floats(2, 3), label)
 
 
-def test_large_parameters_lie_beside_the_model(
+def test_large_parameters_are_stored_next_to_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     net = gluon.nn.HybridSequential()

@@ -228,7 +228,7 @@ def test_a_number_computed_from_an_extent_has_no_axes(tmp_path: Path) -> None:
     _agrees(model, tmp_path / "net.onnx", [(2, 3), (1, 5)])
 
 
-def test_repeated_zeros_are_no_parameters(tmp_path: Path) -> None:
+def test_repeated_zeros_are_not_parameters(tmp_path: Path) -> None:
     nodes = [
         make("Shape", ["x"], ["shape"]),
         make("Slice", ["shape", "first", "second"], ["batch"]),
@@ -248,7 +248,7 @@ def test_repeated_zeros_are_no_parameters(tmp_path: Path) -> None:
     assert list(block.collect_params()) == ["out_parameters"]
 
 
-def test_given_shapes_need_no_operators_of_extents(tmp_path: Path) -> None:
+def test_known_shapes_are_exported_without_shape_operators(tmp_path: Path) -> None:
     nodes = [
         make("Shape", ["x"], ["shape"]),
         make("ConstantOfShape", ["shape"], ["zeros"]),
@@ -297,7 +297,7 @@ def test_attributes_computed_from_extents() -> None:
         ("((", "is not an expression of extents"),
     ],
 )
-def test_expressions_that_are_none(text: str, words: str) -> None:
+def test_invalid_expressions_are_refused(text: str, words: str) -> None:
     with pytest.raises(MXNetError, match=words):
         mx.nd._internal._extents(mx.nd.zeros((4, 2)), values=text).asnumpy()
 
@@ -391,7 +391,7 @@ def test_a_file_that_needs_numbers_says_which(tmp_path: Path) -> None:
     assert [each.shape for each in block(mx.nd.ones((4, 3, 9, 16)))] == [(4, 3, 4, 8), (2, 1, 2, 2)]
 
 
-def test_an_axis_without_elements_is_no_open_one() -> None:
+def test_an_axis_of_extent_zero_is_not_an_unknown_extent() -> None:
     counts, failed = measure("empty_set", files="reduce")
     assert set(counts) == {"pass"} and counts["pass"] >= 16, failed
 

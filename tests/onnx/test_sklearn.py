@@ -67,7 +67,7 @@ def test_any_number_of_samples(name: str) -> None:
     np.testing.assert_array_equal(labels, PREDICTIONS[f"{name}.0"])
 
 
-def test_there_is_a_file_for_each_model() -> None:
+def test_each_model_has_a_file() -> None:
     assert {key.split(".")[0] for key in PREDICTIONS} - {"samples"} == {*NAMES}
     assert sum(path.stat().st_size for path in FILES.iterdir() if path.is_file()) < 100_000
 

@@ -227,7 +227,7 @@ def test_shapes_that_follow_one_another():
     assert len(names(simplify(Graph((apply(op, apply(op, x, rows=2), rows=-1),))))) == 2
 
 
-def test_a_cast_to_the_dtype_that_is_kept():
+def test_a_cast_to_the_same_dtype_is_an_identity():
     op = declare("halved", lambda data: data / 2, rewrites=Rewrites(keeps_dtype=True))
     x = Node(None, name="x")
     graph = Graph((apply(OPERATORS["Cast"], apply(op, Entry(x)), dtype="float16"),))

@@ -179,7 +179,7 @@ def test_an_update_of_one_parameter_or_of_several() -> None:
     assert one.optimizer._index_update_count == many.optimizer._index_update_count
 
 
-def test_an_update_is_no_part_of_a_tape() -> None:
+def test_an_update_is_not_recorded_on_a_tape() -> None:
     weight = nd.ones((2,))
     weight.attach_grad()
     updater = optimizer.get_updater(optimizer.SGD(learning_rate=1.0))

@@ -186,7 +186,7 @@ class Bare(mx.lr_scheduler.LRScheduler):
         return 0.5
 
 
-def test_classes_of_the_program_see_only_files_that_are_whole() -> None:
+def test_custom_classes_see_only_complete_files() -> None:
     content = dumps(({}, mx.optimizer.SGD(lr_scheduler=Listening(0.5))))
     for broken in (content[:-1] + b"0.", content[:-1], content[:-1] + b"\x81."):
         with pytest.raises(FileFormatError):

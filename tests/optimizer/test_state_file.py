@@ -150,7 +150,7 @@ def test_broken_files_say_so() -> None:
             loads(broken)
 
 
-def test_optimizers_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_custom_optimizers_are_saved_and_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     class Mine(mx.optimizer.SGD):
         pass
 

@@ -23,7 +23,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_value_is_refused(name: str) -> None:
+def test_none_is_refused_where_a_value_is_required(name: str) -> None:
     with pytest.raises(mx.MXNetError, match=r"attribute \w+=None is not a"):
         REFUSED[name]()
 

@@ -95,7 +95,7 @@ def test_what_rounds_is_left_to_the_device() -> None:
     assert folded(apply("Cast", exact, dtype="float64")) == ["_constant"]
 
 
-def test_whole_numbers_wrap_as_on_the_device() -> None:
+def test_integers_wrap_as_on_the_device() -> None:
     large = apply("_full", shape=(2,), value=100, dtype="int8")
     assert folded(apply("elemwise_add", large, large)) == ["_constant"]
     assert folded(apply("broadcast_mul", large, large)) == ["_constant"]
@@ -111,7 +111,7 @@ def test_shapes_are_known_where_inputs_are() -> None:
     assert fold_constants(graph).heads[0].node.op.name == "shape_array"
 
 
-def test_large_results_are_not_kept() -> None:
+def test_large_results_are_not_folded() -> None:
     for extent, expected in (
         (MAX_BYTES // 4, ["_constant"]),
         (MAX_BYTES // 4 + 1, ["_ones", "_copy"]),
@@ -134,7 +134,7 @@ def test_random_numbers_are_never_folded() -> None:
     assert [n.op.name for n in graph.nodes if n.op] == ["_random_uniform", "_copy"]
 
 
-def test_a_number_that_comes_with_the_call_is_not_known() -> None:
+def test_an_attribute_passed_at_run_time_is_not_a_constant() -> None:
     known = apply("_full", shape=(2,), value=2.0).node
     later = Entry(Node(known.op, known.statics, (ScalarSlot(2),), ()))
     graph = fold_constants(Graph((apply("_copy", later),)))

@@ -101,7 +101,7 @@ def test_errors() -> None:
             n.simple_bind(mx.cpu(0), group2ctx=wrong, w=(2,))
 
 
-def test_arrays_that_are_elsewhere_are_copied_and_their_gradients_come_back() -> None:
+def test_arrays_on_other_devices_are_copied_and_their_gradients_copied_back() -> None:
     # MXNet refuses these: a weight shared by groups, and an array on another device than its group
     w = mx.sym.Variable("w")
     with scope("a"):

@@ -73,7 +73,7 @@ def test_an_operator_that_reads_an_input_twice() -> None:
     assert len(plan(a + mx.sym.transpose(a)).storages) == 2
 
 
-def test_outputs_are_kept_and_never_one() -> None:
+def test_outputs_never_share_storage() -> None:
     a = mx.sym.exp(mx.sym.Variable("x"), name="a")
     both = mx.sym.Group([a, mx.sym.relu(a), mx.sym.Flatten(a)])
     actual = plan(both)
@@ -81,7 +81,7 @@ def test_outputs_are_kept_and_never_one() -> None:
     assert actual.total_bytes == 3 * 256
 
 
-def test_branches_that_could_run_at_once_do_not_share() -> None:
+def test_parallel_branches_do_not_share_storage() -> None:
     a = mx.sym.exp(mx.sym.Variable("x"))
     left = mx.sym.dot(mx.sym.dot(a, a, name="l1"), a, name="l2")
     right = mx.sym.dot(mx.sym.dot(a, a, True, name="r1"), a, True, name="r2")
@@ -108,7 +108,7 @@ def test_a_chain_of_10000() -> None:
     assert actual.total_bytes == actual.lower_bound_bytes == 2 * 64
 
 
-def test_places_are_given_by_their_lifetimes() -> None:
+def test_offsets_follow_from_lifetimes() -> None:
     # 0 and 2 live at once with 1, not with each other
     offsets = place_arrays([10, 5, 7], [[1], [0, 2], [1]], [0, 0, 1], 15)
     assert sorted(offsets) == [0, 0, 10]

@@ -102,7 +102,7 @@ def test_an_attribute_forces_a_convolution() -> None:
         assert kept_nodes(n.graph, mode) == set()
 
 
-def test_nothing_asked_changes_nothing() -> None:
+def test_recomputation_is_off_by_default() -> None:
     assert recompute(symbol().graph, None) is None
     with pytest.raises(mx.base.MXNetError, match=r"'mirror'.*'sublinear'"):
         recompute(symbol().graph, "all")

@@ -87,7 +87,7 @@ def test_numbers(x: Entry) -> None:
     assert simplified(apply("_div_scalar", x, scalar=1.0)) == []
 
 
-def test_a_number_that_comes_with_the_call_is_not_known(x: Entry) -> None:
+def test_an_attribute_passed_at_run_time_is_not_a_constant(x: Entry) -> None:
     known = apply("_mul_scalar", x, scalar=1.0).node
     later = Node(known.op, known.statics, (ScalarSlot(1),), known.inputs)
     assert simplified(Entry(later)) == ["_mul_scalar"]
@@ -130,7 +130,7 @@ def test_dropout() -> None:
         assert (names(simplify(graph)) == []) is dropped
 
 
-def test_block_grad_stays_where_gradients_are_to_come(x: Entry) -> None:
+def test_block_grad_stays_in_graphs_that_are_differentiated(x: Entry) -> None:
     assert simplified(apply("BlockGrad", x)) == ["BlockGrad"]
     data = mx.nd.array([1.0, 2.0])
     data.attach_grad()

@@ -175,7 +175,7 @@ def test_slurm_names_the_first_process(monkeypatch: pytest.MonkeyPatch) -> None:
     assert jobs.coordinator().startswith("first:"), "jobs under Slurm do not find their root"
 
 
-def test_an_equation_knows_the_line_it_comes_from() -> None:
+def test_an_equation_has_its_source_line() -> None:
     closed = jax.make_jaxpr(lambda x: x * 2.0)(jnp.zeros(2))
     actual = equations.line_of(closed.jaxpr.eqns[0], lambda file: file == __file__)
     assert actual is not None, "mx.look of a JAX function shows no lines"
@@ -186,7 +186,7 @@ def test_an_equation_knows_the_line_it_comes_from() -> None:
     assert equations.line_of(object(), lambda file: True) is None
 
 
-def test_errors_in_a_trace_keep_their_whole_traceback() -> None:
+def test_errors_in_a_trace_keep_their_full_traceback() -> None:
     def frames() -> int:
         with pytest.raises(TypeError) as error:
             jax.make_jaxpr(lambda x, y: x + y)(jnp.zeros(2), jnp.zeros(3))

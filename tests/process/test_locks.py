@@ -71,7 +71,7 @@ mx.engine.wait_for_var(var)
     assert not actual.stderr
 
 
-def test_the_watchdog_reports_who_waits_for_what() -> None:
+def test_the_watchdog_reports_waiting_threads_and_their_locks() -> None:
     program = """
 import threading, time
 import mixnet as mx

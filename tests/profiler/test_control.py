@@ -39,7 +39,7 @@ def program() -> nd.NDArray:
 
 
 # Names and numbers of rows as MXNet 1.9.1 has them for the same program.
-def test_operators_have_rows_of_their_own(config: dict) -> None:
+def test_each_operator_has_its_own_row(config: dict) -> None:
     profiler.set_config(profile_all=True, **config)
     profiler.set_state("run")
     program().asnumpy()
@@ -212,7 +212,7 @@ def test_memory_follows_what_is_alive(config: dict) -> None:
     assert statistics["Max"] == max(values) / 1000
 
 
-def test_no_memory_if_not_asked_for(config: dict) -> None:
+def test_memory_is_profiled_on_request_only(config: dict) -> None:
     profiler.set_config(profile_memory=False, **config)
     profiler.set_state("run")
     nd.ones((2,)).asnumpy()
@@ -357,7 +357,7 @@ def test_xla_writes_its_own_profile(config: dict, tmp_path: Path, switch: str) -
         (lambda: profiler.dumps(reset="x"), AttributeValueError, "'x'.*False, True"),
     ],
 )
-def test_errors_say_what_was_given_and_expected(call: Any, error: Any, words: str) -> None:
+def test_errors_say_what_was_passed_and_expected(call: Any, error: Any, words: str) -> None:
     with pytest.raises(error, match=words):
         call()
     assert not engine.timeline.on

@@ -51,7 +51,7 @@ def test_statistics_by_hand() -> None:
     }
 
 
-def test_compiling_is_told_apart() -> None:
+def test_compile_time_is_listed_separately() -> None:
     compiled = [event("compile", "trace", 1 * MS, "compile", ended=3 * MS),
                 event("compile", "trace", 2 * MS, "compile", ended=4 * MS),  # overlaps: 3 ms in all
                 event("compile", "compile", 6 * MS, "compile", ended=20 * MS),

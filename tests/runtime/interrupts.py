@@ -112,7 +112,7 @@ def test_a_step_of_an_optimizer_writes_all_or_nothing() -> None:
     assert at_every_line(work, check) > 100
 
 
-def test_backward_writes_all_gradients_or_none() -> None:
+def test_an_interrupted_backward_writes_all_gradients_or_none() -> None:
     x, y = nd.array(VALUES), nd.array(VALUES + 1)
     x.attach_grad()
     y.attach_grad()

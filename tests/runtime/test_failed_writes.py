@@ -39,7 +39,7 @@ def failing(x: nd.NDArray) -> nd.NDArray:
     return nd.Custom(x, op_type="fails_when_asked")
 
 
-def test_the_first_reader_is_told_then_it_is_as_before(fails: list[bool]) -> None:
+def test_the_first_reader_gets_the_error_and_the_old_content_returns(fails: list[bool]) -> None:
     x = nd.ones((2,))
     fails[0] = True
     x += failing(nd.ones((2,)))

@@ -81,7 +81,7 @@ def test_sizes_beyond_32_bits() -> None:
     assert x.size == 2**31 + 1
 
 
-def test_lapack_is_there() -> None:
+def test_lapack_is_a_feature() -> None:
     assert mx.runtime.Features().is_enabled("LAPACK")
     actual = mx.nd.linalg.potrf(mx.nd.array([[4.0, 0.0], [0.0, 9.0]])).asnumpy()
     assert actual.tolist() == [[2.0, 0.0], [0.0, 3.0]]

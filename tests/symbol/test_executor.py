@@ -44,7 +44,7 @@ def test_arrays_of_the_same_shape_are_other_objects_for_the_same_memory() -> Non
         assert (before.asnumpy() == 5).all()
 
 
-def test_what_grows_is_allowed_to_and_has_memory_of_its_own() -> None:
+def test_reshape_grows_arrays_on_request_in_new_memory() -> None:
     executor = dense((2, 3))
     with pytest.raises(mx.MXNetError, match="x would grow from"):
         executor.reshape(x=(5, 3))

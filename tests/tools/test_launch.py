@@ -355,7 +355,7 @@ def test_output_carries_names_and_others_end_with_the_workers() -> None:
     assert time.monotonic() - begin < 10  # TERM, and more, if they did not end by themselves
 
 
-def test_what_a_process_writes_at_once_stays_together() -> None:
+def test_output_written_in_one_call_is_not_interleaved() -> None:
     out = io.StringIO()
     text = "".join(f"line {i}\\n" for i in range(40))
     workers = [
@@ -370,7 +370,7 @@ def test_what_a_process_writes_at_once_stays_together() -> None:
     assert not parted, parted
 
 
-def test_who_failed_first_is_named() -> None:
+def test_the_first_process_to_fail_is_named() -> None:
     out = io.StringIO()
     workers = [
         shell("rank 0", "sleep 0.2; echo because of rank 1; exit 75"),  # lost another one
@@ -427,7 +427,7 @@ def test_the_first_of_workers_that_one_command_starts() -> None:
         )
 
 
-def test_a_worker_that_the_others_lost_without_its_end_is_named(
+def test_a_lost_worker_that_did_not_end_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As where its machine cannot be reached any more: ssh waits."""

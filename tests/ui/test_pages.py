@@ -37,7 +37,7 @@ def test_page(watched: Watched, example: Callable[[str], Path], name: str) -> No
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_a_page_whose_scripts_are_taken_out(
+def test_a_page_without_scripts_is_readable(
     noting: Watched, example: Callable[[str], Path], tmp_path: Path, name: str
 ) -> None:
     """Picture, table and answers, as in a notebook that is not trusted; all of it opened."""

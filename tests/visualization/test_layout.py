@@ -73,7 +73,7 @@ def test_edges_point_down_and_a_chain_is_straight() -> None:
     assert curve(layout.paths[0]).startswith("M") and "C" not in curve(layout.paths[0])
 
 
-def test_what_one_box_reads_stands_beside_it() -> None:
+def test_inputs_of_a_node_are_placed_next_to_each_other() -> None:
     layout = layered([(50, 20)] * 4, [(0, 1), (1, 2), (3, 2)])
     assert layout.corners[3][1] == layout.corners[1][1]
 

@@ -131,7 +131,7 @@ def test_white_is_zero_where_both_signs_occur() -> None:
     assert {"(247, 247, 247)", "(178, 24, 43)"} < set(fills)
 
 
-def test_the_hook_is_there_once_and_only_with_views() -> None:
+def test_the_display_hook_is_installed_once_and_only_with_views() -> None:
     assert display.FORMS.count(array.live_form) == 1
     code = (
         "from mixnet.ndarray import display; print(len(display.FORMS)); import mixnet.widgets; "

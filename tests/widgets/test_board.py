@@ -105,7 +105,7 @@ def test_logging_runs_nothing() -> None:
     assert curve(board, "loss")["value"] == [2], "its own thread may read"
 
 
-def test_steps_are_counted_or_given() -> None:
+def test_steps_are_counted_or_passed() -> None:
     board = TrainingBoard()
     board.log(a=1)
     board.log(step=10, a=1)
@@ -301,7 +301,7 @@ def test_what_fails_in_the_engine_is_raised_too() -> None:
     assert board.status == "error"
 
 
-def test_a_loop_of_ones_own_gets_the_exception() -> None:
+def test_a_custom_loop_gets_the_exception() -> None:
     board = TrainingBoard()
     board.checkpoint()
     board.stop()
@@ -450,7 +450,7 @@ def test_what_one_thread_has_drawn_is_not_replaced_by_an_older_one() -> None:
     assert drawn == [0, 7] and board._payload["step"] == 7
 
 
-def test_stored_boards_can_be_looked_at() -> None:
+def test_stored_boards_can_be_displayed() -> None:
     board = TrainingBoard("x")
     board.log(a=1)
     stored = View.of(board.payload)
@@ -611,7 +611,7 @@ def test_module_fit(digits) -> None:
     assert board.wait(PATIENCE) and board.status == "stop"
 
 
-def test_a_pause_is_no_slow_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pause_does_not_count_as_a_slow_step(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(
         "mixnet.widgets.board.store.time", SimpleNamespace(monotonic=lambda: now[0])

@@ -215,7 +215,7 @@ def test_a_symbol_with_shapes_has_memory_and_no_numbers() -> None:
     )
 
 
-def test_statistics_are_no_part_of_the_times(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statistics_do_not_count_in_the_times(monkeypatch: pytest.MonkeyPatch) -> None:
     events = []
 
     class Noted(EngineTimeline):
@@ -259,7 +259,7 @@ def test_arrays_of_numpy_are_taken_where_ndarrays_are() -> None:
         assert p["numbers"][first] is not None, "it ran"
 
 
-def test_a_loop_that_draws_is_looked_at() -> None:
+def test_a_loop_that_draws_random_numbers_can_be_inspected() -> None:
     variables = [mx.sym.Variable("i"), mx.sym.Variable("s")]
 
     def turn(i: Any, s: Any) -> Any:
@@ -661,7 +661,7 @@ def test_a_notebook_shows_the_other_panes_before_it_compiles(notebook: Any) -> N
     assert events.callbacks == [] and len(shown) == 2, "nothing is compiled again"
 
 
-def test_a_look_of_a_notebook_is_complete_for_who_asks_and_after_its_cell(notebook: Any) -> None:
+def test_a_look_in_a_notebook_is_complete_when_it_is_read_and_after_its_cell(notebook: Any) -> None:
     events, _ = notebook
     net = TwoLayers()
     net.initialize()
@@ -673,7 +673,7 @@ def test_a_look_of_a_notebook_is_complete_for_who_asks_and_after_its_cell(notebo
     assert view._payload["pieces"] and view._later is None
 
 
-def test_who_interrupts_the_compiler_has_the_other_panes(
+def test_an_interrupted_compilation_leaves_the_other_panes(
     notebook: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, shown = notebook

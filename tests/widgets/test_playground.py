@@ -165,7 +165,7 @@ class TestChanges:
         assert isinstance(net.body, nn.HybridSequential)
         view.step()
 
-    def test_a_layer_whose_shapes_do_not_fit_stays(self) -> None:
+    def test_a_layer_whose_shapes_do_not_match_is_not_replaced(self) -> None:
         x, y = data()
         net = network()
         view = Playground(net, x, y)

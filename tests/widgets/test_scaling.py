@@ -138,7 +138,7 @@ def test_points_are_drawn_by_how_they_were_obtained() -> None:
     assert "simulated host devices" in text and "real devices" in text
 
 
-def test_a_given_model_is_taken_as_it_is() -> None:
+def test_a_model_that_is_passed_is_used_unchanged() -> None:
     # Chen et al., 2015: 1.574 s a batch of 144 on one machine, about 50 MB over 10 Gbit/s.
     model = {"t_compute": 1.574 / 144, "batch": 144, "bytes": 5e7, "beta": 8e-10}
     view = ScalingView([], model=model)
@@ -147,7 +147,7 @@ def test_a_given_model_is_taken_as_it_is() -> None:
     assert 9 < ten < 10
 
 
-def test_errors_name_what_was_given() -> None:
+def test_errors_name_the_wrong_value() -> None:
     run = run_of(TRUE, (1, 2))
     with pytest.raises(AttributeValueError, match="nothing was measured"):
         ScalingView([])

@@ -110,7 +110,7 @@ def test_passes_have_words() -> None:
     )
 
 
-def test_operations_are_counted_and_changes_told(view: HybridizeStepper) -> None:
+def test_operations_are_counted_and_changes_are_listed(view: HybridizeStepper) -> None:
     assert stage(view, kind="graph", purpose="graph")["what"] == "7 operations"
     merged = stage(view, **{"pass": "eliminate_common"}, purpose="graph")
     assert merged["changed"] and merged["what"] == "7 → 6 operations: merged relu2 into relu1"

@@ -166,7 +166,7 @@ def test_columns_say_what_the_rows_say() -> None:
     assert "OSError" in str(list(view.table()[1]))
 
 
-def test_nested_work_lies_deeper_and_waiting_work_has_a_line_of_its_own() -> None:
+def test_nested_work_is_drawn_deeper_and_waiting_work_on_its_own_line() -> None:
     outer = row(0, pushed=0, ready=0, started=0, ended=100)
     inner = row(1, pushed=10, ready=20, started=30, ended=60)
     later = row(2, pushed=12, ready=20, started=110, ended=120)
@@ -204,7 +204,7 @@ def test_the_scope_sees_what_is_pushed_inside_and_waits_for_it() -> None:
     assert run["name"] == "threaded engine"
 
 
-def test_the_scope_leaves_the_rows_of_others_and_none_of_its_own() -> None:
+def test_the_scope_removes_its_own_rows_only() -> None:
     def names() -> list[str]:
         return [row["name"] for row in timeline.to_dict()["rows"]]
 
@@ -237,7 +237,7 @@ def test_what_fails_inside_is_raised_and_seen() -> None:
     assert view.payload["runs"][0]["of"] == 1
 
 
-def test_naive_beside_threaded() -> None:
+def test_both_engines_are_shown_side_by_side() -> None:
     calls = []
 
     def work() -> None:

@@ -78,7 +78,7 @@ def test_table_and_summary(view: View) -> None:
     assert "\n" not in view.summary() and len(view.summary()) > 10
 
 
-def test_the_page_asks_nobody_and_holds_the_data(view: View, tmp_path) -> None:
+def test_the_page_contains_its_data_and_loads_nothing(view: View, tmp_path) -> None:
     text = view.to_html(tmp_path / "a.html")
     assert not re.search(r'(?:src|href)="(?!data:)[^"]+"|@import|url\((?!["\']?data:)', text)
     packed = re.search(r'<script type="application/x-mixnet">([^<]+)</script>', text)
@@ -102,7 +102,7 @@ def test_the_glossary_says_what_words_of_views_mean() -> None:
     assert {word: rows.get(word) for word in MEANINGS} == MEANINGS
 
 
-def test_live_state_comes_back(fresh: View) -> None:
+def test_the_state_of_a_live_view_is_restored(fresh: View) -> None:
     pytest.importorskip(
         "anywidget", reason="live views need anywidget: pip install 'mixnet[widgets]'"
     )

@@ -93,7 +93,9 @@ class TestWhyItIsAlive:
         assert "It is the data of parameter held_weight." in all_of(mx.why(net.weight.data()))
         assert "It is the gradient of parameter held_weight." in all_of(mx.why(net.weight.grad()))
 
-    def test_a_module_whose_import_is_blocked(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_why_tolerates_modules_whose_import_is_blocked(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setitem(sys.modules, "a_blocked_module", None)
         array = mx.nd.ones((2,))
         assert "the variable array" in all_of(mx.why(array))
@@ -165,7 +167,7 @@ class TestKept:
             "gradient" in text for text, *_ in view.payload["why"]["kept"]["of"].values()
         )
 
-    def test_live_memory_says_who_holds_what_is_alive(self) -> None:
+    def test_live_memory_names_the_owner_of_each_array(self) -> None:
         gc.collect()  # networks of other tests
         with mx.runtime.memory() as log:
             net = nn.Dense(3000, in_units=3000, prefix="wide_")  # the largest of all
@@ -265,7 +267,7 @@ class TestInterpretedOrCompiled:
         (answer, *_) = mx.why(here.rsplit("/")[-1])
         assert answer.text == texts[2] and answer.more == (f"Before: {texts[0]}",)
 
-    def test_a_large_program_is_compiled_at_once(self) -> None:
+    def test_a_large_program_is_compiled_before_its_first_run(self) -> None:
         key = [(None,)] * 3, (), (), mx.cpu(), (0, 0)
         slow = type("Slow", (), {"cost": Cost(2.0, 1.0, 0.1), "is_python": False})
         slow.__len__ = lambda self: 3

@@ -310,7 +310,7 @@ def test_layers_of_a_network_that_are_not_listed() -> None:
         quantization.quantize_weights(net, exclude_layers_match="dense")
 
 
-def test_examples_that_are_none() -> None:
+def test_invalid_calibration_examples_are_refused() -> None:
     with pytest.raises(ValueError, match="calib_data must be an iterator or a DataLoader"):
         quantized(chain(), calib_data=3)
     with pytest.raises(ValueError, match="a batch must be a DataBatch, an NDArray or a list"):

@@ -69,7 +69,7 @@ def test_accuracy_and_size(
         assert part.stat().st_size < size * whole.stat().st_size
 
 
-def test_files_come_back(trained: Any, tmp_path: Path) -> None:
+def test_compressed_files_are_restored(trained: Any, tmp_path: Path) -> None:
     small = quantize_weights(trained, 4, 16)
     tokens, mask, _ = rows(5, 3)
     here = small(mx.nd.array(tokens), mx.nd.array(mask)).asnumpy()

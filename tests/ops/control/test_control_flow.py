@@ -87,7 +87,7 @@ def test_a_hybridized_loop_is_one_operation_whatever_its_length() -> None:
     assert sizes[0] == sizes[1]
 
 
-def test_dropout_draws_anew_in_every_step() -> None:
+def test_dropout_draws_a_new_mask_in_every_step() -> None:
     class Drops(gluon.HybridBlock):
         def hybrid_forward(self, F: Any, x: Any) -> Any:
             return F.contrib.foreach(lambda i, s: (F.Dropout(i, p=0.5), s), x, [F.zeros((1,))])[0]
@@ -230,7 +230,7 @@ def test_a_deferred_layer_in_a_body_learns_its_shape_from_the_slices() -> None:
     assert net.cell.i2h_weight.shape == (16, 5)
 
 
-def test_a_recorded_computation_becomes_a_symbol() -> None:
+def test_get_symbol_returns_the_recorded_computation() -> None:
     x = nd.array([1.0, 2.0])
     x.attach_grad()
     with mx.autograd.record():
@@ -357,7 +357,7 @@ def test_inputs_of_a_branch_stand_in_the_order_in_which_it_reads_them() -> None:
     assert chosen.list_arguments() == ["q", "a", "b", "q"]
 
 
-def test_a_while_loop_without_a_step_returns_the_variables_as_given() -> None:
+def test_a_while_loop_without_a_step_returns_its_variables() -> None:
     start = (nd.zeros((1,)), nd.ones((2,)))
     _, last = nd.contrib.while_loop(lambda i, s: i < 0, lambda i, s: (s, (i, s)), start, 3)
     assert last is start

@@ -428,7 +428,7 @@ def test_every_residue_of_a_stride_is_a_phase() -> None:
         assert positions == list(range(kernel))
 
 
-def test_what_a_trial_found_is_remembered(tmp_path, monkeypatch) -> None:
+def test_the_result_of_a_trial_is_remembered(tmp_path, monkeypatch) -> None:
     calls = []
     monkeypatch.setattr(onednn, "works_in_own_process", lambda: calls.append(1) or True)
     monkeypatch.setattr(onednn.platform, "machine", lambda: "x86_64")
@@ -451,7 +451,7 @@ def test_other_machines_are_not_tried(tmp_path, monkeypatch) -> None:
     assert not onednn.available(tmp_path)
 
 
-def test_gradient_of_groups_with_a_stride_takes_onednn_behind_an_image_that_lies_last() -> None:
+def test_grouped_gradients_with_a_stride_use_onednn_with_channels_first() -> None:
     """Elsewhere XLA's own way was measured to be as fast, or the data would be copied twice."""
 
     def method(groups: int, stride: int, lies_last: bool = True, batch: int = 2) -> str:

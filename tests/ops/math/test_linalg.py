@@ -79,7 +79,7 @@ def test_an_attribute_that_no_array_can_have_is_named() -> None:
         internal._npi_tensorinv(nd.ones((2, 2)), ind=0).asnumpy()
 
 
-def test_eigenvalues_that_are_not_real_are_no_numbers() -> None:
+def test_eigenvalues_that_are_not_real_become_nan() -> None:
     values, vectors = internal._npi_eig(nd.array([[0, 1], [-1, 0]]))
     assert np.isnan(values.asnumpy()).all()
     assert np.isnan(vectors.asnumpy()).any()

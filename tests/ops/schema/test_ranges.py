@@ -182,7 +182,7 @@ def test_an_operator_of_your_own_has_ranges() -> None:
     assert lines.index("Returns:") > at
 
 
-def test_help_tells_types_ranges_and_defaults() -> None:
+def test_help_lists_types_ranges_and_defaults() -> None:
     text = "Attributes:\n    p: a number, from 0 to 1; 0.5 by default.\n    mode: "
     assert text in nd.Dropout.__doc__
     assert "num_hidden: a whole number, 1 or more; required." in sym.FullyConnected.__doc__

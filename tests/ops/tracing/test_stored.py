@@ -149,7 +149,7 @@ def test_most_entries_can_be_used() -> None:
     )
 
 
-def test_keys_tell_types_apart() -> None:
+def test_keys_distinguish_types() -> None:
     op = find("sum")
     keys = [
         stored.key_of("form", op, each)
@@ -245,9 +245,7 @@ def test_a_damaged_entry_is_traced(monkeypatch: pytest.MonkeyPatch, traces: list
     assert traces == ["softmax"]
 
 
-def test_a_file_that_was_cut_off_is_no_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_truncated_file_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = stored.path_here().read_bytes()
     monkeypatch.setattr(stored, "FOLDER", tmp_path)
     for part in (b"", content[: len(content) // 2], b"not a pickle"):

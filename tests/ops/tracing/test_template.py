@@ -254,7 +254,7 @@ def test_sequences_of_other_lengths_are_not_traced(
     assert compared(BackwardOp(op), (statics, (0,), (0, 1)), headed, 1) == 4
 
 
-def test_the_stream_of_random_numbers_is_no_extent(traces: list[str]) -> None:
+def test_the_state_of_the_generator_is_not_an_extent(traces: list[str]) -> None:
     """A length of 3 is as any other, although a stream has three words."""
     op, statics, shapes = recurrent("gru", False, [(7, 6), (6, 11), (3, 9), (9, 3)])
     assert compared(op, statics, shapes, 1) == 2

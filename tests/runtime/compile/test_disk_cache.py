@@ -37,7 +37,7 @@ def run(**variables: str) -> str:
     return process(**variables).stdout.strip()
 
 
-def test_programs_are_kept_where_the_setting_says(tmp_path: Path) -> None:
+def test_programs_are_stored_in_the_configured_folder(tmp_path: Path) -> None:
     folder = tmp_path / "programs"
     assert run(MIXNET_CACHE_DIR=str(folder)) == str(folder)
     first = {each.name: each.stat().st_mtime_ns for each in folder.iterdir()}
@@ -85,7 +85,7 @@ def test_damaged_programs_are_replaced(tmp_path: Path) -> None:
     assert {each: each.stat().st_mtime_ns for each in whole} == times, "compiled again"
 
 
-def test_programs_that_are_whole_and_no_others(tmp_path: Path) -> None:
+def test_only_complete_programs_are_loaded(tmp_path: Path) -> None:
     files = ProgramFiles(tmp_path)
     assert files.get("a") is None
     files.put("a", b"program")
@@ -131,7 +131,7 @@ def test_a_folder_that_others_may_write_to_is_not_used(
 @pytest.mark.skipif(
     os.name != "posix" or os.getuid() != 0, reason="only root may give folders away"
 )
-def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
+def test_a_folder_of_another_user_is_not_used(tmp_path: Path) -> None:
     path = tmp_path / "programs"
     path.mkdir(mode=0o700)
     os.chown(path, 12345, -1)

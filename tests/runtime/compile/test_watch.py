@@ -24,7 +24,7 @@ def read(array: nd.NDArray) -> None:
     (array * 2 - 0.5).asnumpy()
 
 
-def test_the_same_programs_on_several_devices_are_no_reason(few: None) -> None:
+def test_the_same_program_on_several_devices_causes_no_warning(few: None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for size in (1001, 1002):

@@ -80,7 +80,7 @@ def step_of(hybridize: bool):
 
 
 @pytest.mark.parametrize("hybridize", [False, True])
-def test_training_prints_the_same_both_ways(hybridize: bool) -> None:
+def test_interpreted_and_compiled_training_print_the_same(hybridize: bool) -> None:
     step = step_of(hybridize)
     interpreted = [step() for _ in range(4)]
     assert counted("programs_compiled") == 0
@@ -92,7 +92,9 @@ def test_training_prints_the_same_both_ways(hybridize: bool) -> None:
     np.testing.assert_allclose(interpreted, compiled, rtol=1e-4)
 
 
-def test_the_change_comes_at_a_fixed_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_switch_to_the_compiled_program_happens_at_a_fixed_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(patience, "interpreted_runs", lambda cost: 3)
     monkeypatch.setattr(patience, "runs_meanwhile", lambda cost: 4)
     x = nd.array([1.0, 2.0])
@@ -106,7 +108,7 @@ def test_the_change_comes_at_a_fixed_run(monkeypatch: pytest.MonkeyPatch) -> Non
     assert counted("programs_compiled") == 1
 
 
-def test_what_the_compiler_refuses_is_told_when_it_should_take_over(
+def test_a_compile_error_is_raised_at_the_switch_to_the_compiled_program(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(*_: object) -> None:
@@ -154,7 +156,7 @@ def test_operators_without_a_rule_are_compiled_alone(monkeypatch: pytest.MonkeyP
     assert counted("interpreted") == 2
 
 
-def test_results_share_no_memory_with_what_they_were_made_from() -> None:
+def test_results_share_no_memory_with_their_inputs() -> None:
     x = nd.ones((4, 4))
     x.wait_to_read()
     copies = [
@@ -190,7 +192,7 @@ def test_one_more_device() -> None:
     assert (x * 3).context == mx.cpu(0)
 
 
-def test_jobs_behind_run_in_order_and_errors_stay_with_them() -> None:
+def test_background_jobs_run_in_order_and_keep_their_errors() -> None:
     done: list[int] = []
 
     def job(number: int) -> int:

@@ -83,7 +83,7 @@ def test_weights_are_folded_once_for_all_batches(hybridized: bool) -> None:
         lambda net: net[4].gamma.data().__imul__(2),
     ],
 )
-def test_who_changes_a_parameter_gets_weights_of_the_new_one(change) -> None:
+def test_a_changed_parameter_is_folded_again(change) -> None:
     net = network()
     net.hybridize()
     before = net(nd.array(X)).asnumpy()
@@ -93,7 +93,7 @@ def test_who_changes_a_parameter_gets_weights_of_the_new_one(change) -> None:
     np.testing.assert_allclose(actual, as_written(net), rtol=1e-4, atol=1e-5)
 
 
-def test_training_lets_go_of_them() -> None:
+def test_training_releases_the_folded_weights() -> None:
     net = network()
     net.hybridize()
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})

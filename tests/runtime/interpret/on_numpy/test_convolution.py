@@ -195,7 +195,7 @@ def test_the_kernel_of_a_transposed_convolution_multiplies_few_places(
         ((1, 2, 5), (3, 2, 4), [(3, 3)], (8,), 1),
     ],
 )
-def test_data_whose_elements_lie_apart(data, kernel, pads, spacing, features) -> None:
+def test_data_with_strides_are_convolved(data, kernel, pads, spacing, features) -> None:
     rng = np.random.default_rng(0)
     x, w = (rng.standard_normal(shape).astype(np.float32) for shape in (data, kernel))
     ones = (1,) * len(spacing)
