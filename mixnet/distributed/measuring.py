@@ -268,9 +268,8 @@ class _Status:
 
     def __init__(self, counts: Sequence[int], is_shown: bool | None):
         self._is_notebook = notebook_shell() is not None
-        self._out = (
-            sys.stdout if self._is_notebook else sys.stderr
-        )  # stderr would be red in a notebook
+        # In a notebook, stderr would be red.
+        self._out = sys.stdout if self._is_notebook else sys.stderr
         self._is_shown = self._is_notebook or self._out.isatty() if is_shown is None else is_shown
         self._counts, self._length, self._begin = list(counts), 0, time.monotonic()
 

@@ -147,9 +147,9 @@ class ImageIter(DataIter):
         self.imglist: dict[Any, tuple[Any, str]] | None = None
         self.seq: list[Any] | None = None
         logging.info("Using %s threads for decoding...", config.get("MXNET_CPU_WORKER_NTHREADS"))
-        logging.info(
+        logging.info(  # MXNet's spelling
             "Set enviroment variable MXNET_CPU_WORKER_NTHREADS to a larger number to use more threads."
-        )  # MXNet's words
+        )
         self._open_records(path_imgrec, path_imgidx)
         self._read_list(path_imglist, imglist, dtype)
         self.path_root = path_root

@@ -56,9 +56,8 @@ def _that_follow(
     shared = [entry for i, entry in enumerate(node.inputs) if i not in own]
     of_results = rule.of_results(attributes, count)
     first = rule.of_shared and of_results[0] is None
-    derived = (
-        (count if rule.others_too else 1) if first else 0
-    )  # results with a dtype of ``of_shared``
+    # Results with a dtype of ``of_shared``.
+    derived = (count if rule.others_too else 1) if first else 0
     results = [Entry(node, i) for i in range(derived, count) if of_results[i] is None]
     promotes = node.op.name.startswith("_np")
     common = (

@@ -85,9 +85,8 @@ class _Writer(pickle.Pickler):
             return _primitive, _place_of(each)
         if isinstance(each, jax.core.ShapedArray):
             return _array, _described(each)
-        if (
-            kind.__name__ == "TypedNdArray"
-        ):  # a number in JAX's own type; its way to be pickled fails
+        # A number in a type of JAX whose own pickling fails.
+        if kind.__name__ == "TypedNdArray":
             return _typed, (kind, np.asarray(each), _described(each.aval))
         if isinstance(each, jax.Array):
             raise UnwritableError("an array of JAX among the constants")

@@ -188,9 +188,8 @@ def test_convert_model_and_bind() -> None:
     assert {each.dtype for each in arguments.values()} == {np.float32} and states == {}
     executor = converted.bind(mx.cpu(), {**arguments, "data": nd.array([[1, 1.0004]])})
     (actual,) = executor.forward()
-    assert actual.dtype == np.float32 and actual.asnumpy().tolist() == [
-        [3, 7]
-    ]  # 1.0004 is 1 in half
+    # 1.0004 is 1 in half precision.
+    assert actual.dtype == np.float32 and actual.asnumpy().tolist() == [[3, 7]]
     stored, arguments, _ = amp.convert_model(symbol, params, {}, cast_optional_params=True)
     assert {each.dtype for each in arguments.values()} == {np.float16}
     assert stored.get_internals().list_outputs() == [  # the names of MXNet 1.9.1

@@ -288,9 +288,8 @@ def joint_steps(is_direct: bool) -> None:
             trainer.step(4)
         for value, each in zip(values, whole.collect_params().values(), strict=True):
             assert np.allclose(value, each.data().asnumpy(), rtol=1e-5, atol=1e-6), optimizer
-            assert (
-                store.handle.world.gather(value) == value
-            ).all()  # both ranks have the same bits
+            # Both ranks have the same bits.
+            assert (store.handle.world.gather(value) == value).all()
     job._direct = direct
 
 

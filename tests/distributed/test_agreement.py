@@ -154,7 +154,6 @@ def test_workers_that_push_different_things(
         file, _, number = line.rpartition(":")
         assert file.endswith("program_disagrees.py")
         assert program[int(number) - 1].strip() == expected
-    assert (
-        "raised by" not in job.stdout
-    )  # an exchange that ends with it need not be the one that differs
+    # The exchange that ends need not be the one that differs.
+    assert "raised by" not in job.stdout
     assert "gloo" not in job.stdout

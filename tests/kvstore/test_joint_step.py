@@ -136,9 +136,8 @@ def test_devices_that_did_not_record_the_same() -> None:
 
     separate, _ = trained(0)
     joint, count = trained(1, between=look)
-    assert count == expected(
-        5
-    )  # their backward is in programs of their own, sums and updates are one
+    # Each backward is its own program, sums and updates are one.
+    assert count == expected(5)
     check_alike(joint, separate)
 
 

@@ -111,9 +111,8 @@ def test_shapes_must_be_integers(shape: tuple) -> None:
         np.zeros,
         lambda shape: mx.nd.ones((1, 1)).broadcast_to(shape),
     ):
-        call(
-            tuple(map(int, shape)) if None not in shape else (6, 1)
-        )  # equal to (3, 2.0), and known then
+        # Equal to (3, 2.0), and cached then.
+        call(tuple(map(int, shape)) if None not in shape else (6, 1))
         with pytest.raises(mx.MXNetError, match=r"is not a shape|whole number|shape"):
             call(shape)
 

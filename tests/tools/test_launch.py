@@ -97,9 +97,8 @@ def test_the_script_for_ssh_runs_the_program_and_ends_it(hosts: str, tmp_path: P
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as shell:
         assert shell.stdout is not None
-        assert (
-            shell.stdout.read() == "it is a b\n"
-        )  # the connection stands until the program has ended
+        # The connection stays open until the program has ended.
+        assert shell.stdout.read() == "it is a b\n"
         assert shell.wait(60) == 3
     plan = Plan(("sleep", "60"), 1, folder=str(tmp_path))
     begin = time.monotonic()

@@ -109,10 +109,8 @@ def test_a_network_is_the_same_hybridized_or_not_and_nothing_is_run() -> None:
     x = mx.nd.ones((3, 6))
     net(x)
     names = before.payload["names"]
-    for after in (
-        GraphView(net, x),
-        GraphView(net),
-    ):  # the second: inputs as in the call that there was
+    # The second view uses the inputs of the recorded call.
+    for after in (GraphView(net, x), GraphView(net)):
         assert after.payload["names"] == names
         for name in names:
             ignored = {"line": "", "device": ""}

@@ -131,9 +131,8 @@ def test_parameters_are_what_torch_says(x: Any) -> None:
     size = sum(
         graph["specs"][k][2] for n in weights for k in graph["outs"][graph["nodes"]["outputs"][n]]
     )
-    buffers = [
-        b for name, b in net.named_buffers() if "num_batches" not in name
-    ]  # not read in eval()
+    # Not used in eval mode.
+    buffers = [b for name, b in net.named_buffers() if "num_batches" not in name]
     assert size == sum(4 * each.numel() for each in (*net.parameters(), *buffers))
 
 

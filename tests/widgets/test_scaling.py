@@ -244,9 +244,8 @@ def test_what_the_whole_step_takes_more_than_its_parts_is_exchange() -> None:
     longer = replace(second, seconds=second.seconds + 0.02)
     view = ScalingView(replace(measurement, steps=(first, longer)))
     assert view.model is not None and view.model["overlap"] == 0
-    assert view.model["beta"] == pytest.approx(
-        (0.02 + 0.02) / 1e7
-    )  # 20 ms of 10 MB, and 20 ms more
+    # 20 ms for 10 MB, and 20 ms more.
+    assert view.model["beta"] == pytest.approx((0.02 + 0.02) / 1e7)
     assert view.predict(2) == pytest.approx(32 / longer.seconds)
 
 

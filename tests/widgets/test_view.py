@@ -20,9 +20,8 @@ from tests import processes
 from tests.widgets.examples import EXAMPLES
 
 BUDGET = 47_000  # bytes of a bundle; one copy for each live view is sent to the page
-OWN_BUDGET = {
-    "look": 105_000
-}  # it holds the graph, the memory view and the timeline; docs/concepts/widgets.md
+# It contains the graph, the memory view and the timeline; see docs/concepts/widgets.md.
+OWN_BUDGET = {"look": 105_000}
 
 
 @pytest.fixture(scope="module", params=sorted(EXAMPLES))

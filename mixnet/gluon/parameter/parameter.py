@@ -648,9 +648,8 @@ class Parameter:
         """Set the gradients to 0."""
         if self._grad_req != "null":
             for each in self._arrays.values():
-                if (
-                    each.grad is not None
-                ):  # an array that has replaced the parameter's has no gradient
+                # An array that has replaced the parameter's has no gradient.
+                if each.grad is not None:
                     each.grad[:] = 0
 
     def var(self) -> Symbol:
