@@ -121,7 +121,7 @@ class Example:
         self.a, self.more = a, more
 
 
-def test_registry() -> None:
+def test_classes_are_registered_by_name() -> None:
     register = mx.registry.get_register_func(Example, "thing")
     alias = mx.registry.get_alias_func(Example, "thing")
     create = mx.registry.get_create_func(Example, "thing")

@@ -59,7 +59,9 @@ def test_numbers_without_chance() -> None:
 
 @pytest.mark.parametrize(("mode", "gates"), [("lstm", 4), ("gru", 3), ("rnn_tanh", 1)])
 @pytest.mark.parametrize("directions", [1, 2])
-def test_packed_recurrent_parameters(mode: str, gates: int, directions: int) -> None:
+def test_packed_recurrent_parameters_are_initialized_by_part(
+    mode: str, gates: int, directions: int
+) -> None:
     units, inputs, layers, calls = 2, 3, 2, []
 
     class Watched(mx.init.Initializer):
@@ -85,7 +87,7 @@ def test_parts_of_a_fused_layer_need_an_initializer() -> None:
         filled(initializer, (3 * 3 * (2 + 3 + 2),))
 
 
-def test_names_choose() -> None:
+def test_names_choose_the_initialization() -> None:
     initializer = mx.init.Uniform()
     for ending, value in (("bias", 0), ("gamma", 1), ("beta", 0), ("min", 0), ("max", 1)):
         assert (filled(initializer, (3,), f"a_{ending}") == value).all()

@@ -44,7 +44,7 @@ def test_what_changes_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     ]
 
 
-def test_the_warm_up() -> None:
+def test_the_learning_rate_rises_in_the_warm_up() -> None:
     scheduler = lr_scheduler.LRScheduler(warmup_steps=5)
     assert scheduler.get_warmup_lr(3) == 0.006
     with pytest.raises(AssertionError, match="Update 7 is not in the warm-up"):

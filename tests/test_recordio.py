@@ -145,7 +145,7 @@ def test_pickled_readers_begin_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*")
-def test_forked_processes(tmp_path: Path) -> None:
+def test_forked_processes_read_independently(tmp_path: Path) -> None:
     indexed = MXIndexedRecordIO(str(FIXTURES / "indexed.idx"), str(FIXTURES / "indexed.rec"), "r")
     writer = MXRecordIO(str(tmp_path / "a.rec"), "w")
     writer.write(b"of the parent")
@@ -168,7 +168,7 @@ def test_forked_processes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [3, 13, 19])
-def test_truncated_files(tmp_path: Path, cut: int) -> None:
+def test_truncated_files_are_errors(tmp_path: Path, cut: int) -> None:
     path = write(tmp_path / "a.rec", [b"whole", b"cut off"])
     path.write_bytes(path.read_bytes()[:-cut] if cut != 19 else path.read_bytes()[:20])
     reader = MXRecordIO(str(path), "r")
@@ -177,7 +177,7 @@ def test_truncated_files(tmp_path: Path, cut: int) -> None:
         reader.read()
 
 
-def test_corrupted_files(tmp_path: Path) -> None:
+def test_corrupted_files_are_errors(tmp_path: Path) -> None:
     path = write(tmp_path / "a.rec", [b"whole", b"corrupted"])
     content = bytearray(path.read_bytes())
     content[16] ^= 1
@@ -192,7 +192,7 @@ def test_corrupted_files(tmp_path: Path) -> None:
         MXIndexedRecordIO(str(index), str(path), "r")
 
 
-def test_wrong_use(tmp_path: Path) -> None:
+def test_wrong_use_is_an_error(tmp_path: Path) -> None:
     path = str(tmp_path / "a.rec")
     with pytest.raises(mx.MXNetError, match="No such file"):
         MXRecordIO(path, "r")

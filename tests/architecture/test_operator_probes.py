@@ -44,7 +44,7 @@ def test_nodes_and_operators_are_not_probed() -> None:
         ('getattr(note, "source", None)', []),
     ],
 )
-def test_a_probe(text: str, expected: list[int]) -> None:
+def test_an_attribute_probe_is_detected(text: str, expected: list[int]) -> None:
     assert list(probes(text)) == expected
 
 

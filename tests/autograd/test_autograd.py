@@ -81,7 +81,7 @@ def test_null_ends_with_grad_too() -> None:
     assert w.grad is None
 
 
-def test_second_derivatives() -> None:
+def test_second_derivatives_are_correct() -> None:
     x = variable(1, 2, 3)
     with autograd.record():
         y = x * x * x
@@ -92,7 +92,7 @@ def test_second_derivatives() -> None:
     np.testing.assert_allclose(x.grad.asnumpy(), [36, 288, 972])  # d (3x²)² / dx = 36 x³
 
 
-def test_third_derivative() -> None:
+def test_third_derivatives_are_correct() -> None:
     x = variable(0.5)
     with autograd.record():
         y = nd.sin(x)
@@ -340,7 +340,7 @@ def test_integers_without_a_derivative_have_zero_gradients() -> None:
     ("dtype", "expected"),
     [("int32", [22.0, 45.0]), ("bool", [2.0, 2.0]), ("float16", [24.6, 50.0])],
 )
-def test_casts_pass_gradients(dtype: str, expected: list[float], hybridize: bool) -> None:
+def test_casts_propagate_gradients(dtype: str, expected: list[float], hybridize: bool) -> None:
     factor = 1 if dtype == "bool" else 10
     net = mx.gluon.nn.HybridLambda(
         lambda F, x: F.cast(F.cast(x * factor, dtype=dtype), dtype="float32") * x

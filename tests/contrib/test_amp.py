@@ -115,7 +115,7 @@ def test_symbols_are_composed_with_casts(half: None) -> None:
         assert nodes(mx.sym.relu(a)) == [("relu", "relu0", ["a"])]
 
 
-def test_convert_symbol() -> None:
+def test_convert_symbol_inserts_casts() -> None:
     def dense(data: Any, name: str) -> Any:
         return mx.sym.FullyConnected(data, num_hidden=2, name=name)
 
@@ -206,7 +206,7 @@ def test_convert_model_and_bind() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_convert_hybrid_block(dtype: str) -> None:
+def test_convert_hybrid_block_inserts_casts(dtype: str) -> None:
     net = gluon.nn.HybridSequential()
     net.add(gluon.nn.Dense(3, in_units=2), gluon.nn.BatchNorm(in_channels=3))
     net.initialize()
@@ -225,7 +225,7 @@ def test_convert_hybrid_block(dtype: str) -> None:
         amp.convert_hybrid_block(3)
 
 
-def test_convert_bucketing_module() -> None:
+def test_convert_bucketing_module_inserts_casts() -> None:
     def buckets(key: int) -> tuple:
         data = mx.sym.reshape(mx.sym.Variable("data"), shape=(-1, 4))
         dense = mx.sym.FullyConnected(data, num_hidden=3, name="fc")
@@ -351,7 +351,7 @@ def test_a_step_reads_nothing_back(half: None) -> None:
     assert mx.runtime.counters()["flushes"] == {"Trainer.step": 3}
 
 
-def test_unscale(half: None) -> None:
+def test_unscale_divides_the_gradients(half: None) -> None:
     parameter, trainer = learned()
     with autograd.record():
         loss = parameter.data().sum()
@@ -366,7 +366,7 @@ def test_unscale(half: None) -> None:
     assert parameter.data().asnumpy() == pytest.approx([0.9, 0.9])
 
 
-def test_has_overflow(half: None) -> None:
+def test_overflow_is_detected(half: None) -> None:
     parameter, trainer = learned()
     step(parameter, trainer)
     scaler = trainer._amp_loss_scaler
@@ -396,7 +396,7 @@ def test_a_network_learns(half: None) -> None:
     assert totals[-1].asscalar() < 0.4 * totals[0].asscalar()
 
 
-def test_what_is_refused() -> None:
+def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(AssertionError, match=r"did you forget to call amp.init\(\)"):
         amp.init_trainer(None)
     with pytest.raises(AssertionError, match="only float16 or bfloat16"):

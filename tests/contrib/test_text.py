@@ -13,7 +13,7 @@ from mixnet.contrib import text
 COUNTER = Counter(["b", "c", "c", "a", "a", "a", "some_word$"])
 
 
-def test_counting_tokens() -> None:
+def test_tokens_are_counted() -> None:
     source = " Life is great ! \n life is good . \n"
     count = text.utils.count_tokens_from_str
     assert count(source, to_lower=True) == {
@@ -40,7 +40,7 @@ def test_counting_tokens() -> None:
         ),
     ],
 )
-def test_numbers_of_tokens(options: dict, tokens: list) -> None:
+def test_tokens_have_indices(options: dict, tokens: list) -> None:
     vocabulary = text.vocab.Vocabulary(COUNTER, **options)
     assert vocabulary.idx_to_token == tokens and len(vocabulary) == len(tokens)
     assert vocabulary.token_to_idx == {token: i for i, token in enumerate(tokens)}
@@ -147,7 +147,7 @@ def test_files_that_are_not_embeddings_are_refused(files: Path) -> None:
             text.embedding.CustomEmbedding(str(files / name))
 
 
-def test_embeddings_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_embeddings_are_created_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     names = text.embedding.get_pretrained_file_names
     assert names("glove")[0] == "glove.42B.300d.txt" and len(names("fasttext")) == 327
     with pytest.raises(KeyError, match="no embedding 'x'"):

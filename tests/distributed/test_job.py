@@ -57,7 +57,7 @@ def test_other_starters() -> None:
         ({"DMLC_WORKER_ID": "4"}, "number 4 in a job of 4; numbers go from 0 to 3"),
     ],
 )
-def test_mistakes(change: dict, text: str) -> None:
+def test_mistakes_are_errors(change: dict, text: str) -> None:
     with pytest.raises(JobError, match=text):
         find_job({**DMLC, **change})
 

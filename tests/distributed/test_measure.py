@@ -134,7 +134,7 @@ def test_numbers_out_of_range(changes: dict[str, Any], message: str) -> None:
         measure(**{"network": network(), "data": mx.nd.ones((4, 64)), **changes})
 
 
-def test_what_cannot_travel() -> None:
+def test_networks_that_cannot_be_sent_are_refused() -> None:
     with pytest.raises(
         AttributeTypeError, match=r"network must be a gluon.HybridBlock.*not function"
     ):

@@ -126,7 +126,7 @@ def test_a_symbol_with_a_loss_head_and_two_outputs(tmp_path: Path) -> None:
         np.testing.assert_allclose(actual.asnumpy(), expected, rtol=1e-5)
 
 
-def test_recurrent_layers(tmp_path: Path) -> None:
+def test_recurrent_layers_are_exported(tmp_path: Path) -> None:
     net = rnn.LSTM(6, 2)
     net.initialize()
     net.hybridize()
@@ -208,7 +208,7 @@ def written(tmp_path: Path) -> Path:
     return Path(net.export(str(tmp_path / "net"), format="stablehlo", parameters="beside")[0])
 
 
-def test_damaged_files(written: Path) -> None:
+def test_damaged_files_are_errors(written: Path) -> None:
     content = written.read_bytes()
     changed = bytearray(content)
     changed[len(content) // 2] ^= 8

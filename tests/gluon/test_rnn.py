@@ -155,7 +155,7 @@ def test_numpy_arrays() -> None:
         assert type(merged) is mx.np.ndarray and merged.shape == (3, 2, 3)
 
 
-def test_errors_of_layers() -> None:
+def test_errors_of_layers_name_the_mistake() -> None:
     layer = rnn.LSTM(3)
     layer.initialize()
     with pytest.raises(ValueError, match=r"Invalid recurrent state shape. Expecting \(1, 2, 3\)"):
@@ -344,7 +344,7 @@ def test_a_loop_of_the_graph_is_unrolling() -> None:
         np.testing.assert_allclose(own.asnumpy(), other.asnumpy(), atol=1e-6)
 
 
-def test_errors_of_cells() -> None:
+def test_errors_of_cells_name_the_mistake() -> None:
     cell = rnn.RNNCell(3)
     cell.initialize()
     with pytest.raises(AssertionError, match="4 steps, but data"):

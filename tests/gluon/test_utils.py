@@ -19,7 +19,7 @@ CONTENT = bytes(range(256)) * 40
 SHA1 = hashlib.sha1(CONTENT).hexdigest()
 
 
-def test_splitting() -> None:
+def test_split_data_divides_a_batch() -> None:
     data = nd.arange(20).reshape((10, 2))
     assert [each.shape for each in utils.split_data(data, 3, even_split=False)] == [
         (4, 2), (3, 2), (3, 2),
@@ -36,7 +36,7 @@ def test_splitting() -> None:
     assert single.context == mx.cpu(1)
 
 
-def test_clipping() -> None:
+def test_clip_global_norm_scales_gradients() -> None:
     def arrays():
         return [nd.ones((2, 2)) * 3, nd.ones((3,)) * 4]
 
@@ -58,7 +58,7 @@ def test_clipping() -> None:
         utils.clip_global_norm([], 1.0)
 
 
-def test_known_shapes() -> None:
+def test_shape_is_known_without_zeros() -> None:
     """The empty shape is unknown, unless NumPy's rules hold: MXNet 1.9.1."""
     shapes = (None, (), (0, 1), (1, 2))
     assert [utils.shape_is_known(each) for each in shapes] == [False, False, False, True]

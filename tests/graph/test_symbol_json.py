@@ -111,7 +111,7 @@ def test_factors_and_initializers_of_variables() -> None:
         mx.optimizer.SGD(sym=module.symbol, param_idx2name={0: "dense_weight"})
 
 
-def test_deep_nesting() -> None:
+def test_deeply_nested_json_is_an_error() -> None:
     for text in (
         "[" * 100_000,
         '{"nodes":' * 100_000,

@@ -67,7 +67,7 @@ def test_dumps() -> None:
     assert several.skip_prob == 0.2
 
 
-def test_augmenter_errors() -> None:
+def test_wrong_augmenters_are_errors() -> None:
     with pytest.raises(TypeError, match=r"takes an mx.image.Augmenter, not"):
         image.DetBorrowAug(5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="takes DetAugmenters, not"):

@@ -58,7 +58,7 @@ def test_sent_values_and_residuals_add_up_to_the_gradient(numbers: list, thresho
     assert words.dtype == jnp.uint32 and words.shape == (-(-len(numbers) // 16),)
 
 
-def test_one_bit() -> None:
+def test_one_bit_compression_sends_signs() -> None:
     """NumPy packs bits the same way: the first of eight in the top bit."""
     rng = np.random.RandomState(0)
     method, residual = OneBit(0.25), np.zeros(45, np.float32)

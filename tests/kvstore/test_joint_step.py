@@ -73,7 +73,7 @@ def expected(count: int) -> int:
     ("optimizer", "options"),
     [("sgd", {"learning_rate": 0.1, "momentum": 0.9}), ("adam", {"wd": 0.01}), ("lamb", {})],
 )
-def test_same_parameters(optimizer: str, options: dict[str, float]) -> None:
+def test_a_joint_step_gives_the_same_parameters(optimizer: str, options: dict[str, float]) -> None:
     separate, none = trained(0, optimizer, **options)
     joint, count = trained(2, optimizer, **options)
     assert (none, count) == (0, expected(4))

@@ -87,7 +87,7 @@ def test_devices_are_summed_and_a_push_replaces(kind: str) -> None:
 
 
 @both
-def test_lists_of_keys(kind: str) -> None:
+def test_lists_of_keys_are_accepted(kind: str) -> None:
     store = mx.kv.create(kind)
     store.init([5, 6, 7], [nd.ones(2), nd.zeros((3, 1)), nd.ones((2, 2))])
     store.push([5, 6], [on_each(1, 2), on_each(3, 4, shape=(3, 1))])
@@ -119,7 +119,7 @@ def test_pushpull_and_broadcast(kind: str) -> None:
 
 
 @both
-def test_updaters(kind: str) -> None:
+def test_an_updater_changes_the_stored_value(kind: str) -> None:
     store = mx.kv.create(kind)
     store.init(3, nd.ones(2))
     keys = []
@@ -180,7 +180,7 @@ def test_many_sums_on_their_way_do_not_wait_for_each_other() -> None:
 
 
 @both
-def test_row_sparse_gradients(kind: str) -> None:
+def test_row_sparse_gradients_are_summed(kind: str) -> None:
     gradients = [
         nd.sparse.row_sparse_array((nd.ones((2, 2)), [0, 1]), shape=(4, 2), ctx=CONTEXTS[0]),
         nd.sparse.row_sparse_array((nd.ones((2, 2)), [1, 3]), shape=(4, 2), ctx=CONTEXTS[1]),
@@ -209,7 +209,7 @@ def test_row_sparse_gradients(kind: str) -> None:
 # ---- kinds, errors -----------------------------------------------------------------------------------
 
 
-def test_kinds() -> None:
+def test_each_kind_of_store_is_created() -> None:
     for name, kind in (("local", "local"), ("DEVICE", "device"), ("local_update_cpu",) * 2):
         store = mx.kvstore.create(name)
         assert (store.type, store.rank, store.num_workers) == (kind, 0, 1)

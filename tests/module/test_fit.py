@@ -99,7 +99,7 @@ def test_callbacks_get_what_mxnet_gives_them() -> None:
     assert batches == [0, 1, 2] * 2
 
 
-def test_score_and_predict() -> None:
+def test_score_and_predict_use_all_batches() -> None:
     data, labels, _ = samples()
     validation = mx.io.NDArrayIter(data[:10], labels[:10], 4)
     module = _fitted()

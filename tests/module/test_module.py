@@ -177,7 +177,7 @@ def test_parameters_without_values_need_an_initializer() -> None:
         module.init_params(None, force_init=True)
 
 
-def test_optimizers_of_modules() -> None:
+def test_modules_create_optimizers_by_name() -> None:
     module, _ = bound()
     module.init_optimizer()
     assert module._optimizer.rescale_grad == 0.25 and module._kvstore is None

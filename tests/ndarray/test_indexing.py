@@ -37,7 +37,7 @@ def _data() -> np.ndarray:
 
 @QUICK
 @given(_keys())
-def test_reading(key) -> None:
+def test_reading_by_index_is_numpys(key) -> None:
     expected = _data()[key]
     if expected.size == 0:
         first = key[0] if isinstance(key, tuple) else key
@@ -57,7 +57,7 @@ def test_reading(key) -> None:
 
 @QUICK
 @given(_keys(), st.integers(0, 1))
-def test_writing(key, kind) -> None:
+def test_writing_by_index_is_numpys(key, kind) -> None:
     expected, array = _data(), nd.array(_data())
     shape = expected[key].shape
     if 0 in shape:

@@ -302,7 +302,7 @@ ERRORS = [  # with the class that MXNet 1.9.1 raises
 
 
 @pytest.mark.parametrize(("call", "name"), ERRORS)
-def test_classes_of_errors(call: Any, name: str) -> None:
+def test_errors_have_the_classes_of_mxnet(call: Any, name: str) -> None:
     with pytest.raises(mx.MXNetError) as raised:
         call(nd.ones((1, 3)))
     assert raised.type.__name__ == name

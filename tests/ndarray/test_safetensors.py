@@ -61,7 +61,7 @@ def test_what_the_package_writes_is_read(tmp_path: Path) -> None:
     assert actual["scalar"].shape == () and int(actual["scalar"].asnumpy()) == 4
 
 
-def test_bfloat16_and_bytes(tmp_path: Path) -> None:
+def test_bfloat16_and_bytes_are_stored(tmp_path: Path) -> None:
     content = np.array([1, 2, 3], ml_dtypes.bfloat16).tobytes()
     path = _file(tmp_path / "b", {"x": _entry([3], 0, 6, "BF16")}, content)
     (array,) = mx.nd.load_frombuffer(Path(path).read_bytes()).values()

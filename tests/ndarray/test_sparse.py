@@ -92,7 +92,7 @@ def test_the_fallback_to_dense_arrays_warns_once(caplog, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("transpose", [False, True])
-def test_csr_times_dense(transpose: bool) -> None:
+def test_csr_times_dense_is_the_dense_product(transpose: bool) -> None:
     weight = np.arange(8.0, dtype="float32").reshape(4, 2) if transpose else np.ones((3, 2), "f4")
     actual = nd.dot(csr(), nd.array(weight), transpose_a=transpose)
     assert actual.stype == ("row_sparse" if transpose else "default")
@@ -102,7 +102,7 @@ def test_csr_times_dense(transpose: bool) -> None:
     np.testing.assert_allclose(vector.asnumpy(), DATA @ [1, 2, 3])
 
 
-def test_dense_times_csr() -> None:
+def test_dense_times_csr_is_the_dense_product() -> None:
     left = np.ones((2, 4), "float32")
     actual = nd.dot(nd.array(left), csr())
     assert actual.stype == "csr"
@@ -130,13 +130,13 @@ def test_rows_of_a_csr_matrix() -> None:
         c[::2]
 
 
-def test_retain() -> None:
+def test_retain_selects_rows() -> None:
     actual = nd.sparse.retain(rows(), nd.array([0, 3]))
     assert actual.indices.asnumpy().tolist() == [0, 3]
     np.testing.assert_array_equal(actual.asnumpy(), DATA * [[1], [0], [0], [1]])
 
 
-def test_making_them() -> None:
+def test_sparse_arrays_are_created_from_parts() -> None:
     csr = nd.sparse.csr_matrix(([1, 2, 3], [1, 0, 2], [0, 1, 3]), shape=(2, 3))
     np.testing.assert_array_equal(csr.asnumpy(), [[0, 1, 0], [2, 0, 3]])
     csr = nd.sparse.csr_matrix(([1, 2, 3, 4], ([0, 1, 1, 1], [1, 0, 2, 2])), shape=(2, 3))

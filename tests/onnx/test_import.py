@@ -378,7 +378,7 @@ def test_a_loop_with_as_many_rows_as_it_makes_turns_is_refused(tmp_path: Path) -
 
 @pytest.mark.parametrize("backwards", [0, 1])
 @pytest.mark.parametrize("axis", [0, 1])
-def test_a_scan(axis: int, backwards: int, tmp_path: Path) -> None:
+def test_a_scan_is_imported(axis: int, backwards: int, tmp_path: Path) -> None:
     make = onnx.helper.make_node
     nodes = [
         make("Mul", ["sum", "factor"], ["part"]),  # the factor is of the graph around it
@@ -416,7 +416,7 @@ def test_an_old_scan_is_refused(tmp_path: Path) -> None:
         mx.contrib.onnx.import_model(saved(model, tmp_path / "net.onnx"))
 
 
-def test_a_branch(tmp_path: Path) -> None:
+def test_a_branch_is_imported(tmp_path: Path) -> None:
     make = onnx.helper.make_node
     yes = _body([make("Add", ["x", "one"], ["more"])], [], [("more", 1, [2])])
     no = _body([make("Sub", ["x", "one"], ["less"])], [], [("less", 1, [2])])

@@ -184,7 +184,7 @@ def test_images_resized_to_a_computed_size(mode: str, tmp_path: Path) -> None:
     _agrees(model, tmp_path / "net.onnx", [(1, 2, 5, 7), (2, 2, 4, 9)], ("n", 2, "h", "w"))
 
 
-def test_an_affine_grid(tmp_path: Path) -> None:
+def test_an_affine_grid_is_imported_with_open_extents(tmp_path: Path) -> None:
     nodes = [
         make("Shape", ["x"], ["shape"]),
         make("Gather", ["shape", "zero"], ["batch"], axis=0),

@@ -44,7 +44,7 @@ def saved(folder: Path, kind: str, outs: int = 1, **attributes: Any) -> Path:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_predictions_are_sklearns(name: str) -> None:
+def test_predictions_are_those_of_sklearn(name: str) -> None:
     path = FILES / f"{name}.onnx"
     (inputs,) = onnx.load(str(path)).graph.input
     results = outputs(path, SAMPLES, input_shapes={inputs.name: SAMPLES.shape})
@@ -113,7 +113,7 @@ def test_trees_with_all_questions_and_missing_values(aggregate: str, tmp_path: P
 
 
 @pytest.mark.parametrize("kind", ["NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO"])
-def test_linear_classifiers(kind: str, tmp_path: Path) -> None:
+def test_linear_classifiers_are_imported(kind: str, tmp_path: Path) -> None:
     path = saved(
         tmp_path,
         "LinearClassifier",

@@ -53,7 +53,7 @@ def test_sign_of_nan_is_0() -> None:
     assert nd.sign(nd.array([NAN, -INF, INF, 0])).asnumpy().tolist() == [0, -1, 1, 0]
 
 
-def test_norm() -> None:
+def test_the_norm_propagates_nan() -> None:
     def norm(values, **options):
         return nd.norm(nd.array(values), **options).asnumpy().tolist()
 

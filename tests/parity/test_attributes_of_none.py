@@ -69,7 +69,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_with_axes(name: str) -> None:
+def test_mistakes_with_axes_are_errors(name: str) -> None:
     call, message = MISTAKES[name]
     with pytest.raises(mx.MXNetError, match=message) as info:
         call()

@@ -41,7 +41,7 @@ def _run(graph: Graph) -> list[np.ndarray]:
 
 @QUICK
 @given(graphs())
-def test_every_bit_stays(graph: Graph) -> None:
+def test_folding_preserves_every_bit(graph: Graph) -> None:
     for facts in (None, FACTS):
         actual = fold_constants(graph, facts)
         assert actual.inputs == graph.inputs
@@ -164,7 +164,7 @@ def test_a_block_with_constants_trains() -> None:
     np.testing.assert_array_equal(x.grad.asnumpy(), [[0, 1, 2, 3]] * 2)
 
 
-def test_10000_nodes() -> None:
+def test_a_chain_of_10000_nodes_is_folded() -> None:
     head = apply("_ones", shape=(4,))
     for _ in range(10_000):
         head = apply("_copy", head)

@@ -286,7 +286,7 @@ def test_an_lstm_over_four_devices() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_10000_operations() -> None:
+def test_a_chain_of_10000_operations_is_placed() -> None:
     head = x = Entry(Node(None, name="x"))
     for i in range(10_000):
         head = apply("tanh", head)

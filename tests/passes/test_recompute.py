@@ -47,7 +47,7 @@ def gradients(op: GraphOp, arrays: list) -> list[np.ndarray]:
 
 @QUICK
 @given(graphs(), st.sampled_from(MODES))
-def test_gradients_stay(graph: Graph, mode: str) -> None:
+def test_recomputation_preserves_gradients(graph: Graph, mode: str) -> None:
     arrays = [jnp.asarray(each) for each in ARRAYS]
     actual = gradients(GraphOp(graph, "net", recompute=mode), arrays)
     for again, once in zip(actual, gradients(GraphOp(graph, "net"), arrays), strict=True):
@@ -234,7 +234,7 @@ def test_the_value_after_a_gradient_has_all_its_bits(dtype: str) -> None:
             assert np.asarray(actual).tobytes() == data.tobytes()
 
 
-def test_second_derivatives() -> None:
+def test_recomputation_preserves_second_derivatives() -> None:
     def second(recompute: str | None) -> np.ndarray:
         mx.random.seed(5)
         net = deep(recompute, 2)
@@ -275,7 +275,7 @@ def test_dropout_is_the_same_twice() -> None:
         np.testing.assert_allclose(run(mode), expected, rtol=1e-6)
 
 
-def test_10000_operations() -> None:
+def test_a_chain_of_10000_operations_is_recomputed() -> None:
     head = x = Entry(Node(None, name="x"))
     for _ in range(10_000):
         head = apply("tanh", head)

@@ -147,7 +147,7 @@ def test_what_is_recorded_counts_where_it_was_recorded(config: dict) -> None:
     assert counts() == {"segment of 3 operations: _ones, _mul_scalar, _plus_scalar": 1}
 
 
-def test_pause_and_resume(config: dict) -> None:
+def test_the_profiler_pauses_and_resumes(config: dict) -> None:
     profiler.set_config(**config)
     profiler.set_state("run")
     nd.ones((2,)).exp().asnumpy()
@@ -295,7 +295,7 @@ def test_a_device_is_written_to_and_not_replaced(config: dict, tmp_path: Path) -
     assert "exp" in {event["name"] for event in json.loads(received[0])["traceEvents"]}
 
 
-def test_continuous_dump(config: dict) -> None:
+def test_the_profile_is_dumped_continuously(config: dict) -> None:
     profiler.set_config(**{**config, "continuous_dump": True}, dump_period=0.01)
     profiler.set_state("run")
     nd.ones((3,)).asnumpy()

@@ -109,7 +109,7 @@ def test_modifiers_of_modifiers() -> None:
     assert mx.sym.Group(outputs).infer_shape(data=(3, 2, 4))[1] == [(3, 4)] * 2
 
 
-def test_errors_of_cells() -> None:
+def test_errors_of_cells_name_the_mistake() -> None:
     cell = mx.rnn.RNNCell(3)
     with pytest.raises(AssertionError, match="3 steps, but inputs has 2"):
         cell.unroll(3, [x, x])

@@ -94,7 +94,7 @@ def test_signs() -> None:
     assert "✔ PROFILER" in repr(mx.runtime.Features())
 
 
-def test_unknown_names() -> None:
+def test_unknown_features_are_errors() -> None:
     features = mx.runtime.Features()
     with pytest.raises(MXNetError, match=r"'zz' is unknown; the features are CUDA, CUDNN"):
         features.is_enabled("zz")

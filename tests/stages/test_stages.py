@@ -721,7 +721,7 @@ def test_errors_name_the_wrong_value() -> None:
         mx.stages(lambda: None)
 
 
-def test_errors_of_symbols() -> None:
+def test_errors_of_symbols_name_the_mistake() -> None:
     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
     with pytest.raises(AttributeTypeError, match="no input 'dat'; it has data, fc_weight"):
         mx.stages(net, dat=(2, 3))

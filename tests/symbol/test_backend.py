@@ -343,7 +343,7 @@ def test_onnx_runtime_has_a_thread_for_each_core_that_it_may_use(
     assert _threads() == 0  # ONNX Runtime's own choice
 
 
-def test_what_cannot_be() -> None:
+def test_impossible_backends_are_refused() -> None:
     sym = two_parts()
     assert sym.get_backend_symbol("MKLDNN") is sym
     with pytest.raises(MXNetError, match="Did you mean"):

@@ -60,7 +60,7 @@ def test_attributes_of_mxnet_itself_have_a_plain_name_too() -> None:
         x._set_attr(mood=3)
 
 
-def test_composition_by_call() -> None:
+def test_symbols_are_composed_by_calls() -> None:
     inner = sym.relu(sym.Variable("x"), name="inner")
     outer = sym.FullyConnected(sym.Variable("data"), num_hidden=2, name="fc")
     joined = outer(data=inner, name="joined")
@@ -103,7 +103,7 @@ def test_types() -> None:
 
 
 @pytest.mark.parametrize(("request_", "factor"), [("write", 1), ("add", 2), ("null", 0)])
-def test_executor_requests(request_: str, factor: int) -> None:
+def test_executors_respect_gradient_requests(request_: str, factor: int) -> None:
     x = sym.Variable("x")
     gradient = nd.zeros((3,))
     executor = (x * x).bind(mx.cpu(), {"x": nd.array([1, 2, 3])}, {"x": gradient}, request_)
@@ -197,7 +197,7 @@ def test_random_symbols_draw_new_numbers_and_repeat_with_the_seed() -> None:
     assert (first != second).any()
 
 
-def test_picture_and_table() -> None:
+def test_a_symbol_has_a_picture_and_a_table() -> None:
     shapes = {"data": (4, 6)}
     picture = mx.viz.draw(mlp(), shapes, backward=True)
     assert picture.svg.count("<rect") > 8 and "fc1_backward" in picture.svg
@@ -231,7 +231,7 @@ def shares(one: Any, other: Any) -> bool:
     return one is not other and bool((one.asnumpy() == 4).all())
 
 
-def test_executors_share_arrays() -> None:
+def test_executors_share_the_bound_arrays() -> None:
     """What MXNet 1.9.1 shares: memory, in new arrays; nothing without ``shared_buffer``."""
     net = mx.sym.BatchNorm(
         mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc"), name="bn"

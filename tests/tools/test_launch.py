@@ -40,7 +40,7 @@ def dry(capsys: pytest.CaptureFixture, *arguments: str) -> list[str]:
 # ---- what would be run --------------------------------------------------------------------------
 
 
-def test_local(capsys: pytest.CaptureFixture) -> None:
+def test_local_processes_are_started(capsys: pytest.CaptureFixture) -> None:
     options = (
         "--env",
         "A:1",
@@ -188,7 +188,7 @@ def test_hosts_and_addresses(hosts: str, tmp_path: Path) -> None:
         read_hosts(str(tmp_path / "none"))
 
 
-def test_mistakes(capsys: pytest.CaptureFixture) -> None:
+def test_mistakes_are_errors(capsys: pytest.CaptureFixture) -> None:
     for arguments in (["-n", "2"], ["python", "x.py"], ["-n", "0", "python", "x.py"]):
         with pytest.raises(SystemExit):
             main(arguments)
@@ -234,7 +234,7 @@ def test_before_anything_starts(hosts: str) -> None:
 @pytest.mark.skipif(
     shutil.which("sshd") is None, reason="sshd is missing: apt-get install openssh-server"
 )
-def test_over_ssh(
+def test_ssh_starts_the_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     """A real login on this machine, with keys of its own."""
@@ -284,7 +284,7 @@ def test_over_ssh(
 @pytest.mark.skipif(
     shutil.which("mpirun") is None, reason="mpirun is missing: apt-get install openmpi-bin"
 )
-def test_over_mpi(tmp_path: Path) -> None:
+def test_mpi_starts_the_processes(tmp_path: Path) -> None:
     """Without the launcher: mpirun says who is who, and rank 0 starts the scheduler."""
     program = tmp_path / "program.py"
     program.write_text(

@@ -80,7 +80,7 @@ def test_repeated_node_names_cause_a_warning() -> None:
         mx.viz.plot_network(dense[0] + dense[1])
 
 
-def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_arguments_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TypeError, match="symbol must be a Symbol"):
         mx.viz.plot_network(3)
     with pytest.raises(ValueError, match="Input shape is incomplete"):

@@ -246,7 +246,7 @@ def test_stop_leaves_the_loop() -> None:
     assert board.wait(PATIENCE) and board.status == "done"
 
 
-def test_pause_step_resume() -> None:
+def test_the_board_pauses_steps_and_resumes() -> None:
     board = TrainingBoard()
     board.pause()
     board.start(endless)
@@ -462,7 +462,7 @@ def test_stored_boards_can_be_displayed() -> None:
     assert stored.status == "done"
 
 
-def test_bad_input() -> None:
+def test_bad_input_is_an_error() -> None:
     board = TrainingBoard()
     for call, error, text in [
         (lambda: board.log(a="much"), AttributeTypeError, "a: expected a number, an array"),

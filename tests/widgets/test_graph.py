@@ -244,7 +244,7 @@ def test_a_block_of_arrays_only_is_traced() -> None:
         GraphView(Odd(), (2, 3))
 
 
-def test_what_is_pending() -> None:
+def test_pending_operations_are_drawn() -> None:
     mx.nd.waitall()
     x = mx.nd.ones((2, 3))
     x.wait_to_read()
@@ -324,7 +324,7 @@ def test_unknown_shapes_are_drawn_without_an_error() -> None:
         (lambda x: x, ((3, 6),), {}, "not on the shape"),
     ],
 )
-def test_what_is_refused(target, inputs, named, message) -> None:
+def test_wrong_targets_are_refused(target, inputs, named, message) -> None:
     with pytest.raises(AttributeTypeError, match=re.escape(message)):
         GraphView(target, *inputs, **named)
 

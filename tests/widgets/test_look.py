@@ -240,7 +240,7 @@ def test_a_symbol_without_shapes_is_a_graph() -> None:
     assert "slider" not in view.payload["sight"]["text"], "there is no peak to stand at"
 
 
-def test_a_symbol_file(tmp_path: Path) -> None:
+def test_a_symbol_file_is_shown(tmp_path: Path) -> None:
     small_symbol().save(str(tmp_path / "s.json"))
     x, w, b = nd.ones((2, 3)), nd.array(np.arange(12).reshape(4, 3)), nd.zeros(4)
     view = Look(tmp_path / "s.json", data=x, fc_weight=w, fc_bias=b, compile=False)
@@ -274,7 +274,7 @@ def test_a_loop_that_draws_random_numbers_can_be_inspected() -> None:
     assert view.payload["missing"] == {}
 
 
-def test_an_onnx_file(tmp_path: Path) -> None:
+def test_an_onnx_file_is_shown(tmp_path: Path) -> None:
     pytest.importorskip("onnx", reason="needs onnx: pip install onnx")
     net = nn.Dense(4, in_units=3)
     net.initialize()
@@ -334,7 +334,7 @@ def test_transformed_functions_of_jax_show_the_lines_that_were_written() -> None
     assert [text.strip() for _, text in file["lines"]][1] == "return jnp.sum(jnp.tanh(x) * scale)"
 
 
-def test_a_jax_function() -> None:
+def test_a_jax_function_is_shown() -> None:
     @jax.jit
     def layer(p: Any, x: Any) -> Any:
         return jnp.tanh(x @ p["w"] + p["b"])
@@ -356,7 +356,7 @@ def test_a_jax_function() -> None:
     np.testing.assert_allclose(last[0], model(params, x), rtol=1e-3)
     assert view.payload["memory"]["plans"][0]["total"] > 0 and view.payload["pieces"]
     lines = {line for place in view.payload["places"] for _, line in place}
-    _, first = inspect.getsourcelines(test_a_jax_function)
+    _, first = inspect.getsourcelines(test_a_jax_function_is_shown)
     assert first + 3 in lines, "x @ p['w'] + p['b']"
 
 

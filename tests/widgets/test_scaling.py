@@ -42,16 +42,19 @@ def run_of(model: dict[str, Any], counts: tuple[int, ...], batch: float = 64, or
     }
 
 
+ROUND = {
+    "t_compute": 0.01,
+    "batch": 10,
+    "serial": 0.5,
+    "alpha": 0.002,
+    "beta": 1e-8,
+    "bytes": 3e6,
+}
+"""A model of round numbers, for results computed by hand."""
+
+
 def test_a_step_by_hand() -> None:
-    model = {
-        "t_compute": 0.01,
-        "batch": 10,
-        "serial": 0.5,
-        "alpha": 0.002,
-        "beta": 1e-8,
-        "bytes": 3e6,
-        "overlap": 0.1,
-    }
+    model = {**ROUND, "overlap": 0.1}
     parts = step_parts(model, 4)
     # 0.1 s of computing; 2·3·0.002 = 0.012 of latency, 1.5 · 3e6 · 1e-8 = 0.045 of transfer, 0.01
     # of both hidden.
@@ -82,7 +85,7 @@ def test_fit_finds_the_parameters_that_the_data_was_made_with() -> None:
     assert model["serial"] == 0 and "cannot separate them: serial share" in note
 
 
-def test_fit_under_noise() -> None:
+def test_a_model_is_fitted_under_noise() -> None:
     model, _ = fit([run_of(TRUE, (1, 2, 3, 4, 6, 8, 12, 16), noise=0.01)])
     assert model is not None and 0.9 < model["r2"] <= 1 and 0 < model["error"] < 0.05
     assert model["t_compute"] == pytest.approx(TRUE["t_compute"], rel=0.05)
@@ -173,16 +176,7 @@ def test_errors_name_the_wrong_value() -> None:
 
 def test_parameter_servers_by_hand() -> None:
     # 8 workers, 2 servers of which each carries 4 times 3 MB at 10 ns a byte, once in and once out.
-    served = {
-        "t_compute": 0.01,
-        "batch": 10,
-        "serial": 0.5,
-        "alpha": 0.002,
-        "beta": 1e-8,
-        "bytes": 3e6,
-        "jitter": 1.0,
-        "servers": 2,
-    }
+    served = {**ROUND, "jitter": 1.0, "servers": 2}
     parts = step_parts(served, 8)
     assert parts["transfer"] == pytest.approx(2 * 4 * 0.03) and parts["latency"] == pytest.approx(
         0.004

@@ -263,7 +263,7 @@ def test_both_engines_are_shown_side_by_side() -> None:
     assert start(threaded, 1) < start(threaded, 0) + threaded["ops"]["ran"][0]
 
 
-def test_bad_input() -> None:
+def test_bad_input_is_an_error() -> None:
     with pytest.raises(
         AttributeTypeError, match=r"rows of mx\.engine\.timeline.*without name, thread"
     ):

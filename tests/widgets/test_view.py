@@ -196,7 +196,7 @@ def test_without_anywidget_views_are_pictures(fresh: View, monkeypatch: pytest.M
         _ = fresh.widget
 
 
-def test_unknown_schema() -> None:
+def test_an_unknown_schema_is_an_error() -> None:
     with pytest.raises(mx.base.AttributeValueError, match=r"got 'x/1'"):
         View.of({"schema": "x/1"})
 

@@ -257,7 +257,7 @@ def test_histograms_are_combined() -> None:
         ({"quantize_granularity": "row"}, "channel-wise"),
     ],
 )
-def test_wrong_options(options: dict[str, Any], says: str) -> None:
+def test_wrong_options_are_refused(options: dict[str, Any], says: str) -> None:
     with pytest.raises(AttributeValueError, match=says):
         quantized(chain(), **options)
 
@@ -279,7 +279,7 @@ def test_parameters_in_half_precision() -> None:
         quantization.quantize_model(chain(), half, {}, calib_mode="none")
 
 
-def test_wrong_things() -> None:
+def test_arguments_of_a_wrong_kind_are_refused() -> None:
     with pytest.raises(AttributeTypeError, match="quantize_net_v2"):
         quantization.quantize_model(mx.gluon.nn.Dense(2), {}, {})
     with pytest.raises(AttributeTypeError, match="HybridBlock"):

@@ -109,7 +109,7 @@ def test_each_estimator_has_its_own_logger(capsys: pytest.CaptureFixture) -> Non
     ]
 
 
-def test_names_of_metrics() -> None:
+def test_metrics_are_named_by_training_or_validation() -> None:
     estimator, _ = _estimator(
         train_metrics=[mx.metric.Accuracy(), mx.metric.CrossEntropy(name="ce")],
         val_metrics=[mx.metric.Accuracy(name="vacc")],
@@ -121,7 +121,7 @@ def test_names_of_metrics() -> None:
     assert [each.name for each in plain.train_metrics] == ["training l1loss"]
 
 
-def test_stopping_early() -> None:
+def test_training_stops_early() -> None:
     estimator, lines = _estimator()
     train, val = _loaders()
     handler = es.EarlyStoppingHandler(

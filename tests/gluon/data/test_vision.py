@@ -70,7 +70,7 @@ def test_a_download_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert not list((tmp_path / "root").glob("*.gz"))
 
 
-def test_damaged_files(tmp_path: Path) -> None:
+def test_damaged_files_are_errors(tmp_path: Path) -> None:
     (tmp_path / "train-labels-idx1-ubyte").write_bytes(b"\0\0\x08\1\0\0\0\x09ab")
     with pytest.raises(mx.base.FileFormatError, match="truncated"):
         vision.MNIST(str(tmp_path))

@@ -47,7 +47,7 @@ Y = 3 / (1 + np.exp(-X))
 SLOPE = Y * (1 - Y / 3)
 
 
-def test_on_arrays() -> None:
+def test_a_custom_operator_runs_on_arrays() -> None:
     x = nd.array(X)
     x.attach_grad()
     with autograd.record():
@@ -217,7 +217,7 @@ def test_a_custom_operator_may_be_registered_again() -> None:
                 assert each.eval(x=x)[0].asnumpy()[0] == factor
 
 
-def test_states_of_arrays() -> None:
+def test_a_custom_operator_writes_states() -> None:
     x, count = nd.array([1.0, 2.0]), nd.zeros((2,))
     x.attach_grad()
     for step in (1, 2):

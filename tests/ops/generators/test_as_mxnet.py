@@ -113,7 +113,7 @@ def test_multivariate_normal_numbers_do_not_disturb_mxnets_numbers() -> None:
     np.testing.assert_allclose(after, [0.71817625, 0.03998936], rtol=1e-6)
 
 
-def test_threefry_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threefry_is_used_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MIXNET_RANDOM", "threefry")
     mx.random.seed(5)
     numbers = mx.nd.random.uniform(shape=(1000,)).asnumpy()

@@ -110,7 +110,7 @@ def test_factors_are_of_single_or_double_precision(name: str) -> None:
     ("shape", "ind"), [((4, 6, 8, 3), 2), ((24, 8, 3), 1), ((2, 3, 4, 24), 3), ((5, 5), 1)]
 )
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_tensorinv_against_numpy(shape: tuple[int, ...], ind: int, dtype: str) -> None:
+def test_tensorinv_is_numpys(shape: tuple[int, ...], ind: int, dtype: str) -> None:
     size = int(np.prod(shape[:ind]))
     flat = np.random.RandomState(size).randn(size, size) + size * np.eye(size)
     value = flat.reshape(shape).astype(dtype)
@@ -125,7 +125,7 @@ def test_tensorinv_against_numpy(shape: tuple[int, ...], ind: int, dtype: str) -
 @pytest.mark.parametrize(
     ("shape", "axes"), [((6, 4, 2, 3, 4), None), ((2, 3, 6), None), ((3, 6, 2), (1,))]
 )
-def test_tensorsolve_against_numpy(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> None:
+def test_tensorsolve_is_numpys(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> None:
     random = np.random.RandomState(5)
     value = random.randn(*shape)
     moved = np.moveaxis(value, axes or (), range(-len(axes or ()), 0))

@@ -36,7 +36,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize("number", range(len(CALLS)))
-def test_numpy_scalars(number: int) -> None:
+def test_attributes_may_be_numpy_scalars(number: int) -> None:
     ours, plain = CALLS[number]
     expected = plain(nd, nd.array(X)).asnumpy()
     np.testing.assert_array_equal(ours(nd, nd.array(X)).asnumpy(), expected)
@@ -82,7 +82,7 @@ def test_operators_list_their_arguments() -> None:
     ("()", ()), (" ( 2 ,3 ) ", (2, 3)), ("(None, -1)", (None, -1)), ("(1.5, 1e3)", (1.5, 1000.0)),
     ("((0, 1), (2, 3))", ((0, 1), (2, 3))), ("(True, False)", (True, False)), ("((0, 1),)", ((0, 1),)),
 ])  # fmt: skip
-def test_numbers_in_text(text: str, value: tuple) -> None:
+def test_numbers_are_parsed_from_text(text: str, value: tuple) -> None:
     assert numbers(text) == value
 
 

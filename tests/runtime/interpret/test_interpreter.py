@@ -22,6 +22,7 @@ from mixnet.runtime.interpret.on_numpy import pieces
 from mixnet.runtime.interpret.on_numpy.work import Cost
 from mixnet.runtime.programs import executable_cache
 from tests import processes, waiting
+from tests.runtime.interpret.delays import delayed_compilation
 
 
 @pytest.fixture(autouse=True)
@@ -391,14 +392,7 @@ def test_a_program_of_a_gpu_is_replaced_when_the_other_is_ready(
 ) -> None:
     away = Cost(work=1e-3, saving=1e-3, compiling=0.008, is_away=True)
     monkeypatch.setattr(interpreter, "total", lambda costs: away)
-    ready = threading.Event()
-    compiled = executable_cache._compiled
-
-    def compiled_when_ready(*arguments: Any) -> Any:
-        assert ready.wait(60)
-        return compiled(*arguments)
-
-    monkeypatch.setattr(executable_cache, "_compiled", compiled_when_ready)
+    ready = delayed_compilation(monkeypatch)
     x = nd.array([1.0, 2.0])
     x.wait_to_read()
 
