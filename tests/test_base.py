@@ -175,7 +175,7 @@ def test_log(tmp_path) -> None:
         mx.log.getLogger("mixnet.test")
 
 
-def test_what_cannot_be_had_says_the_way_out(tmp_path) -> None:
+def test_unavailable_names_suggest_an_alternative(tmp_path) -> None:
     library = tmp_path / "lib.so"
     library.write_bytes(b"")
     cases = [

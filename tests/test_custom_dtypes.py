@@ -104,7 +104,7 @@ class _Strict(_OfFloat32):
 
 
 @pytest.mark.parametrize("method", ["infer_type", "infer_type_partial"])
-def test_what_infer_type_raises_without_any_dtype(method: str) -> None:
+def test_infer_type_raises_without_any_dtype(method: str) -> None:
     net = sym.Custom(sym.var("x"), op_type="half_of_unknown", name="c")
     for each in (net, net + 1, sym.Custom(sym.var("x") * 2, op_type="half_of_unknown")):
         with pytest.raises(mx.MXNetError, match="a dtype is needed"):

@@ -210,7 +210,9 @@ def test_custom_initializers_can_assign_numpy_arrays() -> None:
         ("min", 0, 0), ("max", 1, 1), ("bias_quantize", None, 0),
     ],
 )  # fmt: skip
-def test_what_a_name_says(ending: str, plain: int | None, described: int | None) -> None:
+def test_the_name_of_a_parameter_decides_its_initialization(
+    ending: str, plain: int | None, described: int | None
+) -> None:
     """In a plain string and in a description, in MXNet 1.9.1: a value, or nothing."""
     for name, value in ((f"a_{ending}", plain), (InitDesc(f"a_{ending}"), described)):
         array = nd.zeros((2,)) + 9

@@ -105,7 +105,7 @@ def test_a_custom_statistic_is_monitored() -> None:
         bad.toc()
 
 
-def test_inputs_of_operators_too() -> None:
+def test_inputs_of_operators_are_monitored() -> None:
     module, train = ready()
     names: list[str] = []
     executor = module._exec_group.execs[0]

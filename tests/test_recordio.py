@@ -93,7 +93,9 @@ def test_image_records_byte_for_byte() -> None:
 @given(
     st.lists(st.lists(st.sampled_from([b"a", b"bcde", MAGIC, MAGIC[:2]]), max_size=8), max_size=4)
 )
-def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, pieces: list) -> None:
+def test_written_records_can_be_read(
+    tmp_path_factory: pytest.TempPathFactory, pieces: list
+) -> None:
     contents = [b"".join(each) for each in pieces]
     path = write(tmp_path_factory.mktemp("records") / "a.rec", contents)
     assert records(path) == contents
@@ -250,7 +252,7 @@ def test_an_index_of_another_file(tmp_path: Path) -> None:
         reader.read_idx(6)
 
 
-def test_a_length_that_is_not_there_takes_no_memory(tmp_path: Path) -> None:
+def test_a_declared_length_beyond_the_file_allocates_no_memory(tmp_path: Path) -> None:
     path = tmp_path / "a.rec"
     path.write_bytes(MAGIC + struct.pack("<I", (1 << 29) - 8) + b"short")
     tracemalloc.start()

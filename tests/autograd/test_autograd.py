@@ -72,7 +72,7 @@ def test_null_leaves_the_gradient_as_it_is() -> None:
     assert w.grad.asscalar() == 1
 
 
-def test_null_ends_with_grad_too() -> None:
+def test_an_array_with_request_null_has_no_gradient_after_grad() -> None:
     x, w = variable(1.0), nd.array([3.0])
     w.attach_grad("null")
     with autograd.record():
@@ -268,7 +268,7 @@ def test_a_chain_of_10000_operations() -> None:
     assert x.grad.asscalar() == pytest.approx(1.0001**10_000, rel=1e-3)
 
 
-def test_what_an_earlier_backward_freed_is_a_constant() -> None:
+def test_results_of_a_freed_tape_are_constants() -> None:
     # As MXNet: a program that goes on from the states of the batch before needs no detach().
     x, w = mx.nd.array([1.0, 2.0]), mx.nd.array([3.0, 4.0])
     x.attach_grad(), w.attach_grad()
@@ -429,7 +429,7 @@ def _pulled(w: nd.NDArray) -> nd.NDArray:
     [_assigned, _pulled, lambda w: w.copyto(nd.zeros((2,)))],
     ids=["[:]", "pull", "copyto"],
 )
-def test_what_was_copied_from_a_variable_is_a_constant(copied, marked_first: bool) -> None:
+def test_copies_of_a_variable_are_constants(copied, marked_first: bool) -> None:
     w = nd.array([1.0, 2.0])
     if marked_first:
         w.attach_grad()
@@ -458,7 +458,7 @@ def test_a_frozen_parameter_with_equal_values_passes_no_gradient() -> None:
     assert learns.weight.grad().asnumpy().tolist() == [[6.0, 8.0]]  # MXNet 1.9.1
 
 
-def test_what_is_assigned_while_recording_passes_its_gradient() -> None:
+def test_an_assignment_while_recording_passes_its_gradient() -> None:
     w, b = nd.array([1.0, 2.0]), nd.zeros((2,))
     w.attach_grad()
     with autograd.record():

@@ -52,7 +52,7 @@ def test_moving_statistics_stay_unless_backward_runs(layer: gluon.nn.BatchNorm) 
     assert moving(layer) == SECOND
 
 
-def test_not_without_a_tape(layer: gluon.nn.BatchNorm) -> None:
+def test_moving_statistics_stay_without_a_tape(layer: gluon.nn.BatchNorm) -> None:
     with autograd.train_mode():
         layer(batch()).asnumpy()
     with autograd.record(train_mode=False):

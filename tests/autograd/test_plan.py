@@ -58,7 +58,7 @@ FUNCTIONS: dict[str, Callable[..., nd.NDArray]] = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_second_backward_finds_the_plan_and_gives_the_derivative(
+def test_a_second_backward_reuses_the_plan(
     name: str, derivations: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(0)
@@ -94,7 +94,7 @@ def test_the_readers_of_each_value_are_part_of_the_structure() -> None:
             assert (actual == value).all()
 
 
-def test_which_variables_want_a_gradient_is_part_of_the_structure() -> None:
+def test_the_variables_with_gradients_are_part_of_the_structure() -> None:
     for request, expected in (("write", 6.0), ("null", None), ("add", 12.0), ("write", 6.0)):
         x, y = nd.full((2,), 2.0), nd.full((2,), 3.0)
         x.attach_grad()

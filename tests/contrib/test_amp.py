@@ -166,7 +166,7 @@ def test_convert_symbol_inserts_casts() -> None:
     assert "data_amp_cast_bfloat16" in str(nodes(amp.convert_symbol(symbol, "bfloat16")))
 
 
-def test_what_convert_symbol_refuses() -> None:
+def test_convert_symbol_refuses_wrong_arguments() -> None:
     symbol = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
     with pytest.raises(AssertionError, match="sym must be a Symbol, not int"):
         amp.convert_symbol(3)

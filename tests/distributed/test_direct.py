@@ -191,7 +191,7 @@ def test_the_thread_that_needs_a_result_runs_the_exchange() -> None:
 
 @pytest.mark.parametrize("waits_without_limit", [False, True])
 @pytest.mark.parametrize("is_short", [False, True])
-def test_what_waits_for_long_continues_in_the_thread_of_exchanges(
+def test_a_long_wait_continues_in_the_exchange_thread(
     waits_without_limit: bool, is_short: bool
 ) -> None:
     exchange, begin = Exchange(waits_without_limit, is_short), time.monotonic()

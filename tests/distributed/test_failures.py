@@ -227,7 +227,7 @@ def test_a_store_without_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
             mx.kv.create(kind)
 
 
-def test_what_others_hear_of_an_error_without_a_text() -> None:
+def test_an_error_without_text_is_described_to_peers() -> None:
     messages: list[dict] = []
     member = Member.__new__(Member)
     member._say = lambda **message: messages.append(message)

@@ -62,6 +62,6 @@ def test_mistakes_are_errors(change: dict, text: str) -> None:
         find_job({**DMLC, **change})
 
 
-def test_what_is_missing_is_named() -> None:
+def test_missing_variables_are_named() -> None:
     with pytest.raises(JobError, match=r"DMLC_NUM_WORKER is missing.*mixnet-launch"):
         find_job({"DMLC_PS_ROOT_URI": "h"})

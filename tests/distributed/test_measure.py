@@ -98,7 +98,7 @@ def test_the_kernel_counts_what_a_process_sends() -> None:
     assert after - before == 5000
 
 
-def test_a_job_that_takes_too_long_is_ended() -> None:
+def test_a_job_that_exceeds_its_timeout_is_ended() -> None:
     with pytest.raises(MeasureError, match=r"2 workers had not ended after 0\.2 s"):
         measure(network(), mx.nd.ones((4, 64)), (2,), timeout=0.2)
 

@@ -195,6 +195,6 @@ def test_strangers_are_left_alone() -> None:
     assert with_scheduler(1, talk) == 0
 
 
-def test_where_it_listens() -> None:
+def test_the_scheduler_listens_on_the_configured_interface() -> None:
     assert bind_address("127.0.0.1") == "127.0.0.1" == bind_address("localhost")
     assert bind_address("192.0.2.7") == ""  # not of this machine: on all of its addresses

@@ -69,7 +69,7 @@ def every_point(scenario: Callable[[int], bool], most: int = 2000) -> int:
 
 @pytest.mark.parametrize("at_point", [interrupted, at_line], ids=["call", "line"])
 @pytest.mark.parametrize("kind", ["push", "push_sync", "claim", "quick", "quick, free"])
-def test_what_is_pushed_is_done_and_others_can_go_on(kind: str, at_point: Any) -> None:
+def test_pushed_tasks_run_and_other_threads_continue(kind: str, at_point: Any) -> None:
     def scenario(at: int) -> bool:
         engine = ThreadedEngine()
         a, b = Var("a"), Var("b")

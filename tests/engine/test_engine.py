@@ -543,7 +543,7 @@ def test_the_naive_engine_does_not_wait_for_a_later_end() -> None:
         engine.wait_for_var(var)
 
 
-def test_the_end_of_the_process_asks_too() -> None:
+def test_on_wait_is_called_at_exit() -> None:
     program = (
         "from mixnet.engine import ThreadedEngine, Var\n"
         "engine, ends = ThreadedEngine(), []\n"

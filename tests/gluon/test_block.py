@@ -353,7 +353,7 @@ def test_nested_inputs_and_outputs(function, inputs, expected) -> None:
     assert numbers(block(*inputs)) == expected
 
 
-def test_inputs_that_do_not_go_together() -> None:
+def test_incompatible_inputs_are_refused() -> None:
     block = nn.HybridLambda(lambda F, x, y: x)
     one = nd.ones((1,))
     with pytest.raises(ValueError, match="not both"):
@@ -484,7 +484,7 @@ class LeavesOut(gluon.HybridBlock):
         return self.first(x)
 
 
-def test_what_a_hybridized_block_leaves_out_is_a_warning() -> None:
+def test_unused_inputs_and_layers_of_a_hybridized_block_cause_a_warning() -> None:
     net = LeavesOut(prefix="net_")
     net.initialize()
     x, y = nd.ones((1, 3)), nd.ones((1,))

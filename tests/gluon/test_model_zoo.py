@@ -125,7 +125,7 @@ def test_a_damaged_file_is_fetched_again(repository: Path, tmp_path: Path) -> No
     assert path.read_bytes() == whole
 
 
-def test_what_cannot_be_had_says_where_to_put_it(
+def test_a_missing_parameter_file_says_where_to_put_it(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (archive,) = repository.iterdir()

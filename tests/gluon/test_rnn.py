@@ -66,7 +66,7 @@ def test_numbers_of_a_projection() -> None:
 # ---- layers --------------------------------------------------------------------------------------
 
 
-def test_a_layer_gives_states_back_only_where_it_got_some() -> None:
+def test_a_layer_returns_states_only_if_it_got_some() -> None:
     x = nd.array(cases.data((3, 2, 4)))
     layer = rnn.LSTM(5)
     layer.initialize()
@@ -219,7 +219,7 @@ class Tagger(gluon.HybridBlock):
         return self.out(steps)
 
 
-def test_an_exported_network_takes_any_batch(tmp_path: Path) -> None:
+def test_an_exported_network_accepts_any_batch_size(tmp_path: Path) -> None:
     net = Tagger()
     net.initialize()
     x = nd.array(cases.data((2, 2, 5)))

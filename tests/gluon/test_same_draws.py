@@ -386,7 +386,7 @@ def test_no_draw_is_made_twice_behind_an_open_loop() -> None:
     assert len({row.tobytes() for row in rows}) == 6
 
 
-def test_prediction_takes_no_numbers() -> None:
+def test_prediction_draws_no_numbers() -> None:
     def drawn(call: Any) -> np.ndarray:
         mx.random.seed(5)
         call()

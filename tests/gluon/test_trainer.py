@@ -240,7 +240,7 @@ def test_a_context_without_work_keeps_its_values() -> None:
 
 
 @pytest.mark.parametrize("on_store", [True, False])
-def test_states_go_on_where_they_were(on_store: bool, tmp_path: Path) -> None:
+def test_loaded_states_continue_the_training(on_store: bool, tmp_path: Path) -> None:
     path = str(tmp_path / "trainer.states")
 
     def net_and_trainer() -> tuple[Any, gluon.Trainer]:

@@ -129,7 +129,7 @@ def test_a_broken_download_is_resumed(server: str, tmp_path: Path) -> None:
     assert Server.requests == ["", "bytes=3000-", "bytes=6000-"]
 
 
-def test_what_cannot_be_downloaded(server: str, tmp_path: Path) -> None:
+def test_failed_downloads_are_errors(server: str, tmp_path: Path) -> None:
     target = tmp_path / "c"
     with pytest.raises(OSError, match=rf"put it at {target}"):
         utils.download(f"{server}/gone", str(target), retries=0)

@@ -231,7 +231,7 @@ def test_an_encoder(bert_file: str) -> None:
     np.testing.assert_allclose(net(mx.nd.array(tokens)).asnumpy(), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_parameters_go_out_and_in_again(tmp_path: Path) -> None:
+def test_exported_parameters_can_be_imported(tmp_path: Path) -> None:
     path = str(tmp_path / "own.safetensors")
     first, second = nn.Dense(3, in_units=2), nn.Dense(3, in_units=2)
     first.initialize()

@@ -67,7 +67,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_wrong_is_named(case: str) -> None:
+def test_errors_name_the_wrong_node(case: str) -> None:
     change, message = CASES[case]
     with pytest.raises(FileFormatError, match=message):
         mx.sym.load_json(changed(change))
@@ -232,7 +232,7 @@ def test_hidden_outputs_are_counted() -> None:
         assert json.loads(symbol.tojson())["node_row_ptr"] == [0, 1, 1 + outputs]
 
 
-def test_casts_of_outputs_stay() -> None:
+def test_casts_of_outputs_are_preserved() -> None:
     x = mx.sym.Variable("x")
     relu = mx.sym.relu(mx.sym.amp_cast(x, dtype="float16", name="half"), name="relu")
     whole = mx.sym.amp_cast(relu, dtype="float32", name="whole")

@@ -34,7 +34,7 @@ def test_shuffled_orders_are_permutations(seed: int, sizes: list[int]) -> None:
     assert [shuffler.permutation(size).tolist() for size in sizes] == one_by_one(seed, sizes)
 
 
-def test_rejected_draws_move_later_ones_up() -> None:
+def test_rejected_draws_shift_later_ones() -> None:
     class Worst(Shuffler):
         """Two draws in a row that are rejected, whatever the count, then zeros."""
 

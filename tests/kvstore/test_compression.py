@@ -17,7 +17,7 @@ RECORDED = np.load(Path(__file__).parents[1] / "parity" / "fixtures" / "gradient
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_what_is_pulled_is_what_mxnet_gave(count: int) -> None:
+def test_pulled_values_are_those_of_mxnet(count: int) -> None:
     store = mx.kv.create("device")
     store.set_gradient_compression({"type": "2bit", "threshold": float(RECORDED["threshold"])})
     store.init("w", mx.nd.zeros(21))
@@ -90,7 +90,7 @@ def test_halves_keep_what_is_cut_off(kind: str) -> None:
     assert total == pytest.approx(80 * gradient, abs=0.05)
 
 
-def test_what_cannot_be_compressed() -> None:
+def test_unknown_compressions_are_refused() -> None:
     for parameters, message in (
         ({"type": "3bit"}, "Unknown type for gradient compression 3bit"),
         ({"type": "2bit", "threshold": -1}, "threshold must be greater than 0"),

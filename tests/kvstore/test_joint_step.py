@@ -216,7 +216,7 @@ def test_an_error_before_the_step_loses_nothing() -> None:
     assert [each.asnumpy().tolist() for each in weights] == [[-15] * 3] * 4
 
 
-def test_a_step_takes_over_the_buffers_of_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_donates_the_buffers_of_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     net = gluon.nn.Dense(64, in_units=4096)
     net.initialize(ctx=CONTEXTS)
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})

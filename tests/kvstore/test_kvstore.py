@@ -248,7 +248,7 @@ def test_a_name_that_no_store_has_is_a_local_one_with_a_warning() -> None:
             assert mx.kv.create(name).type == name
 
 
-def test_what_a_store_leaves_out_says_so() -> None:
+def test_missing_methods_of_a_store_are_errors() -> None:
     store = mx.kvstore.KVStoreBase()
     for use in (
         lambda: store.broadcast(1, nd.ones(1), nd.ones(1)),
@@ -312,7 +312,7 @@ def test_errors(kind: str) -> None:
         store.save_optimizer_states("states")
 
 
-def test_what_fails_fails_at_the_reader() -> None:
+def test_errors_are_raised_at_the_reader() -> None:
     class Bad(mx.operator.CustomOp):
         def forward(self, is_train, req, in_data, out_data, aux):
             raise ZeroDivisionError("bad gradient")

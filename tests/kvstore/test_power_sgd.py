@@ -112,7 +112,7 @@ def test_half_precision() -> None:
     np.testing.assert_allclose(total[0] + rests.sum(0), gradients.sum(0), atol=0.02)
 
 
-def test_which_arrays_get_smaller() -> None:
+def test_only_large_matrices_are_compressed() -> None:
     method = compression({"type": "powersgd", "rank": 2})
     assert isinstance(method, PowerSGD)
     assert method.state_shapes((100, 50)) == ((100, 50), (50, 2))

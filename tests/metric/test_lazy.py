@@ -229,7 +229,7 @@ def test_a_custom_metric_is_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
         metric.EvalMetric("bare").update(None, None)
 
 
-def test_what_is_set_takes_the_place_of_what_was_added() -> None:
+def test_setting_a_sum_replaces_pending_batches() -> None:
     measure = metric.Accuracy()
     measure.update([nd.array([0, 1])], [nd.array([0, 0])])
     measure.sum_metric, measure.num_inst = 7.0, 10

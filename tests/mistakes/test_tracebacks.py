@@ -125,7 +125,7 @@ def test_an_error_that_this_library_did_not_foresee_shows_where_it_was_raised() 
     assert "tracebacks.py" in _printed(unforeseen)
 
 
-def test_what_an_optimizer_of_the_program_raises() -> None:
+def test_errors_of_a_custom_optimizer_show_its_frames() -> None:
     class Stateless(mx.optimizer.Optimizer):
         def create_state(self, index: object, weight: object) -> None:
             return None

@@ -140,7 +140,7 @@ def test_fit_wants_a_number_of_epochs() -> None:
         mx.mod.Module(mlp()).fit(mx.io.NDArrayIter(data, labels, 4))
 
 
-def test_a_second_fit_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_second_fit_continues_the_training(caplog: pytest.LogCaptureFixture) -> None:
     data, labels, _ = samples()
     module = _fitted()
     before = module.get_params()[0]["fc2_bias"].asnumpy()

@@ -49,7 +49,7 @@ def test_training_gives_the_numbers_of_mxnet(tmp_path: Path) -> None:
         np.testing.assert_allclose(own.asnumpy(), real.asnumpy(), rtol=1e-4, atol=1e-6)
 
 
-def test_a_checkpoint_of_mxnet_goes_on_training() -> None:
+def test_training_resumes_from_a_checkpoint_of_mxnet() -> None:
     facts = np.load(FIXTURES / "module_mlp.npz")
     module = mx.mod.Module.load(str(FIXTURES / "module_mlp"), 2, load_optimizer_states=True)
     assert module.params_initialized and not module.binded
@@ -508,7 +508,7 @@ def test_loaded_parameters_are_read_and_saved_before_bind(tmp_path):
     assert sorted(again) == sorted(f"arg:{name}" for name in args)
 
 
-def test_backward_takes_gradients_of_the_first_outputs() -> None:
+def test_backward_accepts_gradients_of_the_first_outputs() -> None:
     label = mx.sym.BlockGrad(mx.sym.Variable("softmax_label"))
     module = mx.mod.Module(mx.sym.Group([mx.sym.Variable("data") * 3, label]))
     module.bind([("data", (2, 1))], [("softmax_label", (2,))], inputs_need_grad=True)

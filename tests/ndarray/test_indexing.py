@@ -178,7 +178,7 @@ def test_a_value_that_does_not_fit_is_an_error_and_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("key", [slice(2, 5), (slice(None), slice(3, None)), slice(2, 2)])
-def test_where_nothing_is_selected_values_still_have_to_fit(key) -> None:
+def test_values_must_match_even_an_empty_selection(key) -> None:
     a = nd.zeros((2, 3))
     for value in (nd.ones((4, 4)), np.ones((4, 4)), nd.ones((5,)), [1.0, 2, 3, 4, 5]):
         with pytest.raises(ValueError, match="does not broadcast"):

@@ -121,7 +121,7 @@ def test_the_command_writes_a_table(
         ("03_gone.ipynb", "", "03_gone"),
     ],
 )
-def test_what_cannot_be_graded(
+def test_notebooks_that_cannot_be_graded_are_reported(
     grade: ModuleType,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

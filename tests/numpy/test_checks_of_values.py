@@ -117,7 +117,7 @@ def test_shapes_must_be_integers(shape: tuple) -> None:
             call(shape)
 
 
-def test_what_is_equal_is_not_the_same_attribute() -> None:
+def test_equal_values_of_different_types_are_different_attributes() -> None:
     data = mx.nd.ones((2, 3))
     for axis in (1, (1,), 1, (1,)):
         assert mx.nd.sum(data, axis=axis).shape == (2,)

@@ -422,7 +422,7 @@ def test_a_symbol_for_one_shape_refuses_others(tmp_path: Path) -> None:
             block(mx.nd.ones((4, 3)))
 
 
-def test_a_symbol_that_needs_no_extents_takes_any_shape(tmp_path: Path) -> None:
+def test_a_symbol_without_fixed_extents_accepts_any_shape(tmp_path: Path) -> None:
     path = saved(
         model_of([make("Relu", ["x"], ["out"])], {"x": ["n", 3]}, ["out"]), tmp_path / "net.onnx"
     )

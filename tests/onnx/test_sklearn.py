@@ -149,7 +149,7 @@ def test_numbers_of_labels(tmp_path: Path) -> None:
           "nodes_truenodeids": [0], "nodes_falsenodeids": [0]}, ["TreeEnsembleRegressor"]),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read(
+def test_unreadable_models_are_errors(
     kind: str, attributes: dict[str, Any], words: list[str], tmp_path: Path
 ) -> None:
     with pytest.raises(MXNetError) as error:

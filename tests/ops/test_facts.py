@@ -143,7 +143,7 @@ def test_layout(mine):
     assert takes_any_layout(mine, statics, [image], len(scalars), (0, 2, 3, 1))
 
 
-def test_what_the_stepper_says(mine):
+def test_the_stepper_describes_the_operator(mine):
     x = mx.nd.ones((2, 2))
     stages = mx.stages(lambda x: mx.nd.bent_line(x, slope=3.0) + 1, x)
     rows = stages.to_dict()["programs"][0]["steps"][0]["graph"]["nodes"]

@@ -223,7 +223,7 @@ def test_values_of_every_kind_and_protocol(protocol: int) -> None:
         array[...] = 1  # not a view of the file
 
 
-def test_what_is_not_bytes_says_so() -> None:
+def test_states_that_are_not_bytes_are_errors() -> None:
     for states in (None, "text", {}):
         with pytest.raises(TypeError, match="states must be bytes, not a"):
             mx.optimizer.get_updater(mx.optimizer.SGD()).set_states(states)  # type: ignore[arg-type]

@@ -149,7 +149,7 @@ def test_a_scheduler_that_would_never_return() -> None:
         _updater("adam").set_states(_changed(lambda _: None, lr_scheduler=several))
 
 
-def test_what_older_versions_do_not_write() -> None:
+def test_states_of_older_versions_are_loaded() -> None:
     optimizer = mx.optimizer.SGD(momentum=0.9)
     del optimizer.allow_np_array, optimizer.aggregate_num
     updater = _updater("adam")
@@ -158,7 +158,7 @@ def test_what_older_versions_do_not_write() -> None:
     _stepped(updater)
 
 
-def test_an_optimizer_that_updates_one_by_one_takes_the_place_of_one_that_does_not() -> None:
+def test_an_optimizer_of_single_updates_replaces_an_aggregating_one() -> None:
     one, many = _updater("adam"), _updater("momentum")
     assert many.aggregate_updates and not one.aggregate_updates
     many.set_states(one.get_states(True))
@@ -254,7 +254,7 @@ def test_a_trainer_trains_on_as_before(
     assert _train(net, trainer) == _train(*same)
 
 
-def test_a_trainer_whose_parameters_wait_for_data(tmp_path: Path) -> None:
+def test_states_are_loaded_before_parameters_have_shapes(tmp_path: Path) -> None:
     net, trainer = _trainer(1)
     _train(net, trainer)
     path = str(tmp_path / "t.states")
@@ -302,7 +302,7 @@ def test_a_module_trains_on_as_before(tmp_path: Path, contexts: int) -> None:
     assert train(first) == train(second)
 
 
-def test_a_store_goes_on_as_before(tmp_path: Path) -> None:
+def test_a_store_resumes_from_its_states(tmp_path: Path) -> None:
     store = mx.kv.create("local")
     store.set_optimizer(mx.optimizer.SGD(momentum=0.9))
     store.init("w", mx.nd.ones((2, 3)))

@@ -128,7 +128,7 @@ def test_parts_of_one_array_are_updated_as_separate_parameters() -> None:
     np.testing.assert_array_equal(whole.asnumpy(), [0, 0, -2, -2])
 
 
-def test_a_subclass_that_goes_on_after_the_rule_is_called_for_each_parameter() -> None:
+def test_a_subclass_that_extends_update_is_called_for_each_parameter() -> None:
     class Decayed(mx.optimizer.Adam):
         def update(self, index, weight, grad, state):
             super().update(index, weight, grad, state)

@@ -28,7 +28,7 @@ def test_none_is_refused_where_a_value_is_required(name: str) -> None:
         REFUSED[name]()
 
 
-def test_what_mxnet_takes_is_the_default() -> None:
+def test_none_means_the_default_where_mxnet_accepts_it() -> None:
     data = nd.arange(12).reshape((3, 4))
     part = nd.slice(data, begin=(0, 1), end=(2, 3), step=None)
     assert part.asnumpy().tolist() == [[1, 2], [5, 6]]

@@ -74,14 +74,14 @@ def test_all_passes_together_keep_every_bit(graph: Graph) -> None:
     ],
     ids=lambda entry: entry.node.op.name,
 )
-def test_what_is_made_of_nothing(constant: Entry) -> None:
+def test_operators_that_follow_a_constant_are_folded(constant: Entry) -> None:
     # itself it stays, for it says more than its numbers; what follows is a literal
     assert folded(constant) == [constant.node.op.name]
     assert folded(apply("_copy", constant)) == ["_constant"]
     assert folded(apply("Reshape", apply("transpose", constant), shape=(-1,))) == ["_constant"]
 
 
-def test_what_rounds_is_left_to_the_device() -> None:
+def test_operations_that_round_are_not_folded() -> None:
     assert folded(apply("_copy", apply("_arange", start=0.0, stop=1.0, step=0.1))) == [
         "_arange",
         "_copy",

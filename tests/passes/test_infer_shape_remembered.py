@@ -87,7 +87,7 @@ def test_equal_calls_on_open_shapes_are_inferred_once(calls):
         assert len(calls) == 4
 
 
-def test_what_follows_for_inputs_from_an_output_is_remembered():
+def test_shapes_inferred_backwards_are_remembered():
     graph = (mx.sym.Variable("a") + mx.sym.Variable("b")).graph
     for rows in (4, 5, 4):
         result = infer(graph, {"a": (rows, 0), "b": (0, 3)})

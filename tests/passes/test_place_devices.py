@@ -74,7 +74,7 @@ def test_outputs_stay_where_they_were_computed() -> None:
     assert executor.grad_dict["x"].context is mx.cpu(0)
 
 
-def test_what_has_no_input_runs_where_it_is_read() -> None:
+def test_operators_without_inputs_run_on_the_device_of_their_reader() -> None:
     zeros = mx.sym.zeros(shape=(2,), name="z")
     with scope("a"):
         n = mx.sym.elemwise_add(mx.sym.Variable("w"), zeros, name="n")

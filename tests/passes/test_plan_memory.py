@@ -37,7 +37,7 @@ def test_laws_of_training(graph: Graph, ways: tuple[bool, bool]) -> None:
 
 @QUICK
 @given(graphs())
-def test_sharing_never_takes_more(graph: Graph) -> None:
+def test_sharing_never_needs_more_memory(graph: Graph) -> None:
     none, inplace, co_share, both = (
         plan_memory(graph, [SPEC, SPEC], *ways).total_bytes for ways in WAYS
     )
@@ -130,7 +130,7 @@ def test_plain_data() -> None:
     assert "2 operations (inplace, co_share)" in repr(actual)
 
 
-def test_an_output_that_is_a_variable_takes_nothing() -> None:
+def test_an_output_that_is_a_variable_needs_no_storage() -> None:
     assert plan(mx.sym.Group([mx.sym.Variable("x")])).total_bytes == 0
 
 

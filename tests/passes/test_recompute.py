@@ -194,7 +194,7 @@ def test_sublinear_keeps_about_the_square_root() -> None:
     assert 30 <= len(stored) <= 45  # 19 borders, and the last segment
 
 
-def test_cuts_go_where_few_results_cross() -> None:
+def test_the_graph_is_cut_where_few_results_cross() -> None:
     x = Entry(Node(None, name="x"))
     for i in range(30):  # blocks of four operations around which a result passes
         inner = apply("sigmoid", apply("tanh", apply("exp", x)))

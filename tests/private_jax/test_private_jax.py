@@ -59,7 +59,7 @@ def test_primitives_of_programs_within_programs_are_named() -> None:
     ],
     ids=["log2", "tanh", "polyval", "searchsorted", "histogram"],
 )
-def test_what_some_jax_has_as_one_primitive_is_interpreted(function: Any) -> None:
+def test_primitives_of_single_jax_versions_are_interpreted(function: Any) -> None:
     x = jnp.linspace(0.05, 0.95, 7, dtype=jnp.float32)
     (actual,) = on_numpy.closed(jax.make_jaxpr(function)(x))(np.asarray(x))
     np.testing.assert_allclose(actual, function(x), rtol=1e-6)

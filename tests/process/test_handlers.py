@@ -68,7 +68,7 @@ def test_a_handler_runs_when_the_core_returns() -> None:
     assert len(events) == 5  # outside at once
 
 
-def test_what_a_handler_raises_reaches_the_program() -> None:
+def test_errors_of_a_handler_reach_the_program() -> None:
     events: list[str] = []
 
     def handler(number: int, frame: Any) -> None:

@@ -31,7 +31,7 @@ def test_locks_are_taken_in_their_order_only() -> None:
     assert array.holder is None and not locks.held[threading.get_ident()]
 
 
-def test_a_condition_gives_a_checked_lock_back() -> None:
+def test_a_condition_releases_a_checked_lock() -> None:
     lock = checked("engine")
     changed = threading.Condition(lock)  # type: ignore[arg-type]
     with changed:

@@ -97,7 +97,7 @@ def test_operators_of_a_bound_symbol(config: dict) -> None:
     assert counts() == {"exp": 1, "tanh": 1}
 
 
-def test_gradients_are_operators_too(config: dict) -> None:
+def test_gradients_are_listed_as_operators(config: dict) -> None:
     x = nd.array([1.0, 2.0])
     x.attach_grad()
     profiler.set_config(**config)
@@ -136,7 +136,7 @@ def test_a_timeline_that_was_on_stays_on(config: dict) -> None:
         engine.timeline.stop()
 
 
-def test_what_is_recorded_counts_where_it_was_recorded(config: dict) -> None:
+def test_operations_count_in_the_scope_that_recorded_them(config: dict) -> None:
     profiler.set_config(profile_imperative=False, **config)
     before = nd.ones((2,)) * 2
     profiler.set_state("run")
@@ -249,7 +249,7 @@ def names(config: dict[str, Any]) -> set[str]:
     return {e["name"] for e in trace(config) if e["ph"] == "X" and e["cat"].startswith("compute")}
 
 
-def test_dumps_to_a_file_as_it_goes_on(config: dict) -> None:
+def test_a_running_profile_is_dumped_to_a_file(config: dict) -> None:
     profiler.set_config(**config)
     profiler.set_state("run")
     nd.ones((3,)).asnumpy()

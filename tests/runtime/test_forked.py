@@ -46,7 +46,7 @@ def run(program: str, seconds: int = 240) -> str:
     return process.stdout
 
 
-def test_what_a_child_can_do_and_what_it_cannot() -> None:
+def test_a_forked_child_supports_some_operations_only() -> None:
     run("""
 a = nd.array(np.arange(12.0).reshape(3, 4))
 b = a * 2 + 1

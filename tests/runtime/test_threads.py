@@ -86,7 +86,7 @@ def test_one_thread_reads_what_another_has_only_recorded() -> None:
     np.testing.assert_array_equal(results[0], [2, 2, 2])
 
 
-def test_waitall_waits_for_other_threads_too() -> None:
+def test_waitall_waits_for_all_threads() -> None:
     recorded, done = threading.Event(), threading.Event()
     recorded_arrays: list = []
 

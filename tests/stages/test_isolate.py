@@ -92,7 +92,7 @@ def test_sparse_arrays_are_taken_back() -> None:
     assert weight.grad.indices.shape == (0,)
 
 
-def test_random_streams_go_on_where_they_were() -> None:
+def test_isolation_leaves_random_streams_unchanged() -> None:
     mx.random.seed(3)
     nd.random.uniform(shape=(2,)).wait_to_read()
     with isolated():

@@ -673,7 +673,7 @@ def test_pending_operations_of_the_caller_still_run() -> None:
     np.testing.assert_array_equal((x + 1).asnumpy(), 3)
 
 
-def test_the_cache_on_disk_takes_no_part(tmp_path: Path) -> None:
+def test_the_disk_cache_is_not_used(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
         "import mixnet as mx\n"

@@ -39,7 +39,7 @@ def test_attributes_of_any_type_are_stored_as_text() -> None:
      (sym.UpSampling(x, scale=2, sample_type="bilinear", num_filter=2, name="u"), "u_weight",
       '["bilinear", {}]')],
 )  # fmt: skip
-def test_how_parameters_start(net, name, start) -> None:
+def test_init_attributes_of_variables_are_used(net, name, start) -> None:
     assert net.attr_dict()[name]["__init__"] == start
 
 

@@ -283,7 +283,7 @@ def test_a_directly_called_network_can_train_and_take_other_arguments() -> None:
     np.testing.assert_allclose(net(x).asnumpy(), predicted, rtol=1e-5)
 
 
-def test_another_backend_takes_over_from_the_first(backend: OnNumPy) -> None:
+def test_another_backend_replaces_the_first(backend: OnNumPy) -> None:
     net = nn.HybridLambda(lambda F, x: F.relu(x) * 2)
     x = mx.nd.array(DATA)
     other = OnNumPy()
@@ -432,7 +432,7 @@ def test_an_array_that_a_backend_has_read_is_written_to(twice: Any) -> None:
     np.testing.assert_array_equal(twice(x).asnumpy()[0], np.full(DATA.shape[1], 10))
 
 
-def test_what_a_backend_has_read_lives_no_longer_than_its_array(twice: Any) -> None:
+def test_shared_memory_of_a_backend_lives_as_long_as_its_array(twice: Any) -> None:
     x = mx.nd.array(DATA)
     twice(x).wait_to_read()
     alive = weakref.ref(x._value.view)

@@ -121,7 +121,7 @@ def test_a_block_in_half_precision() -> None:
 
 @pytest.mark.parametrize("mode", ["mirror", "sublinear"])
 @pytest.mark.parametrize("name", ["resnet50", "inception-bn"])
-def test_recomputation_takes_less(name: str, mode: str) -> None:
+def test_recomputation_needs_less_memory(name: str, mode: str) -> None:
     symbol = mx.sym.load(NETS / f"{name}-symbol.json")
     keep = symbol.memory_plan(grad_req="write", data=DATA)
     again = symbol.memory_plan(grad_req="write", recompute=mode, data=DATA)

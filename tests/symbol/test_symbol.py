@@ -47,7 +47,7 @@ def test_attributes_and_scopes() -> None:
     assert b.infer_shape() == ([(2, 3)], [(2, 3)], [])
 
 
-def test_attributes_of_mxnet_itself_have_a_plain_name_too() -> None:
+def test_attributes_of_mxnet_also_have_a_plain_name() -> None:
     node = sym.relu(sym.Variable("a"), attr={"__mood__": "calm", "lr_mult": "2"})
     assert node.list_attr() == {"__mood__": "calm", "__lr_mult__": "2", "lr_mult": "2"}
     assert node.attr("mood") is None and node.attr("__mood__") == "calm"

@@ -153,7 +153,7 @@ exit 75
 """
 
 
-def test_what_tasks_of_sge_print_is_shown_with_their_ranks(
+def test_output_of_sge_tasks_is_shown_with_their_ranks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     qsub = tmp_path / "qsub"

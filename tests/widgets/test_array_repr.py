@@ -57,7 +57,7 @@ def test_other_sessions_show_what_they_did() -> None:
 
 
 @pytest.mark.usefixtures("notebook")
-def test_without_anywidget_cards_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cards_remain_without_anywidget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "available", lambda: False)
     assert set(ready(nd.ones((40, 40)))._repr_mimebundle_()) == {"text/plain", "text/html"}
 
@@ -107,7 +107,7 @@ def test_each_number_is_its_own_and_no_level_between_the_extremes() -> None:
     ],
 )
 @pytest.mark.filterwarnings("error")
-def test_what_is_not_finite_and_what_is_huge(values: Any, text: str, cells: list[int]) -> None:
+def test_infinite_and_huge_numbers_are_shown(values: Any, text: str, cells: list[int]) -> None:
     view = ArrayView(np.array(values))
     assert view.summary().endswith(text)
     assert view.payload["cells"] == [[cells]]

@@ -85,7 +85,7 @@ def test_a_file_that_is_not_a_notebook_is_unchanged(
     assert path.read_text() == "not json" and list(tmp_path.iterdir()) == [path]
 
 
-def test_several_views_in_one_output_all_stay() -> None:
+def test_all_views_of_one_output_are_frozen() -> None:
     views = ArrayView([[1.0, 2.0]]), ArrayView([[3.0], [4.0]])
     shown = "".join(view._html(place) for view, place in zip(views, ("p7", "p8"), strict=True))
     state = {"payload": views[0].payload, "state": {"at": 1}, "place": "p7"}

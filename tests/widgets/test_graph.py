@@ -124,7 +124,7 @@ class OnNumPy(mx.library.Backend):
         return bool(node.name in ("dense", "bent", "doubled"))
 
 
-def test_what_a_backend_computes_is_a_box() -> None:
+def test_the_subgraph_of_a_backend_is_a_box() -> None:
     mx.library.register_backend("OnNumPyForTheEye", OnNumPy())
     data = mx.sym.Variable("data")
     net = mx.sym.FullyConnected(data, num_hidden=3, name="first")
@@ -152,7 +152,7 @@ class OnlyConvolutions(mx.library.Backend):
 
 
 @pytest.mark.parametrize("called", [False, True])
-def test_what_the_backend_of_a_block_computes(called: bool) -> None:
+def test_the_subgraph_of_a_blocks_backend_is_drawn(called: bool) -> None:
     mx.library.register_backend("OnlyConvolutions", OnlyConvolutions())
     net = nn.HybridSequential(prefix="net_")
     with net.name_scope():
@@ -285,7 +285,7 @@ def test_a_function_that_reads_a_value() -> None:
     assert "2 programs run" in view.payload["notes"][0]
 
 
-def test_where_shapes_do_not_fit() -> None:
+def test_the_operation_with_wrong_shapes_is_marked() -> None:
     x = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="fc")
     x = mx.sym.Convolution(x, kernel=(3, 3), num_filter=2, name="conv")
     view = GraphView(mx.sym.Activation(x, act_type="relu", name="act"), data=(2, 8))

@@ -140,7 +140,7 @@ def test_a_network_without_labels_predicts() -> None:
     close(view.payload["numbers"][row_of(view, "out")][0], net(x).asnumpy())
 
 
-def test_what_is_not_finite_is_counted() -> None:
+def test_values_that_are_not_finite_are_counted() -> None:
     x = nd.array([[1.0, float("nan"), 2.0], [float("inf"), 0.0, 0.0]])
     view = Look(lambda x: x * 2, x, compile=False)
     row = view.payload["numbers"][row_of(view, "mul_scalar")][0]
@@ -475,7 +475,7 @@ def test_the_memory_of_a_loss_of_arrays_is_that_of_the_graph() -> None:
     assert len(steps) == 10 and set(steps) <= set(view.payload["graph"]["names"])
 
 
-def test_why_a_pane_is_empty_stays_in_the_pane_of_the_picture() -> None:
+def test_the_reason_for_an_empty_pane_is_drawn_in_it() -> None:
     view = mx.look(mx.sym.tanh(mx.sym.var("x")), x=(2,))
     view.payload["missing"]["engine"] = "Nothing ran: " + "some words of a long reason " * 12
     lines = [n.text for n in ElementTree.fromstring(view.svg()).iter() if n.text]
@@ -543,7 +543,7 @@ def test_an_error_of_forward_is_shown_once() -> None:
         Look(nn.HybridSequential())
 
 
-def test_what_is_not_taken(tmp_path: Path) -> None:
+def test_wrong_targets_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         AttributeTypeError, match=r"look: int is not a network\. Pass a HybridBlock"
     ):

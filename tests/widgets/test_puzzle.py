@@ -289,7 +289,7 @@ def test_of_your_own_network(kind: str) -> None:
     assert puzzle.score >= min(scores(puzzle).values())
 
 
-def test_without_answers_scores_stay() -> None:
+def test_scores_stay_without_answers() -> None:
     hidden = Puzzle("memory", answers=False)
     assert all(each["place"] is None for each in hidden.payload["references"])
     assert scores(hidden) == scores(Puzzle("memory"))

@@ -298,7 +298,7 @@ def test_symbols_and_results_of_stages() -> None:
     assert again.payload["programs"][0]["strings"] == view.payload["programs"][0]["strings"]
 
 
-def test_what_records_nothing_says_so() -> None:
+def test_a_scope_that_records_nothing_is_an_error() -> None:
     with pytest.raises(AttributeTypeError, match=r"recorded no operation on NDArrays"):
         HybridizeStepper(lambda: None)
 

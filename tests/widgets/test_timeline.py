@@ -178,7 +178,7 @@ def test_nested_work_is_drawn_deeper_and_waiting_work_on_its_own_line() -> None:
     assert run["ops"]["seat"] == [*range(SEATS), *[-1] * (20 - SEATS)]
 
 
-def test_a_window_says_that_it_is_one() -> None:
+def test_a_partial_timeline_says_that_it_is_partial() -> None:
     rows = [row(i, writes=[["a", i + 1]]) for i in range(100)]
     view = EngineTimeline(rows, first=40, most=10)
     (run,) = view.payload["runs"]
@@ -225,7 +225,7 @@ def test_the_scope_removes_its_own_rows_only() -> None:
     timeline.clear()
 
 
-def test_what_fails_inside_is_raised_and_seen() -> None:
+def test_errors_inside_the_scope_are_raised_and_shown() -> None:
     view = EngineTimeline()
     with pytest.raises(ValueError, match="disk full"), view:
         mx.engine.push(lambda: (_ for _ in ()).throw(ValueError("disk full")), name="save")

@@ -27,7 +27,7 @@ def convolutional() -> nn.HybridSequential:
     return net
 
 
-def test_why_it_was_compiled_again() -> None:
+def test_recompilation_is_explained() -> None:
     net = nn.HybridSequential()
     net.add(nn.Dense(2), nn.Dropout(0.5))
     net.initialize()
@@ -59,7 +59,7 @@ def test_why_it_was_compiled_again() -> None:
 
 
 @pytest.mark.usefixtures("compiling_at_once")
-def test_why_a_line_compiled_again() -> None:
+def test_recompilation_of_a_line_is_explained() -> None:
     watch.reset()
     for size, dtype in ((3001, "float32"), (3002, "float32"), (3002, "float64")):
         array = mx.nd.ones((size,), dtype=dtype)
@@ -234,7 +234,7 @@ class TestWaited:
 
 
 class TestInterpretedOrCompiled:
-    def test_what_decided_it_is_recorded_for_each_task(self) -> None:
+    def test_the_decision_is_recorded_for_each_task(self) -> None:
         x = mx.nd.ones((37, 41))
         x.wait_to_read()
         with EngineTimeline() as view:
@@ -358,7 +358,7 @@ def test_answers_are_stored_with_the_view() -> None:
     assert str(mx.why(again)) == str(mx.why(view, again.selected))
 
 
-def test_what_has_no_facts() -> None:
+def test_questions_without_facts_are_errors() -> None:
     with pytest.raises(
         AttributeTypeError, match=r"why: int has no recorded data. Ask about a HybridBlock"
     ):

@@ -184,7 +184,7 @@ def test_onnx_runtime_computes_the_same(fused: bool, tmp_path: Any) -> None:
     np.testing.assert_allclose(scores, expected.asnumpy(), atol=1.01 * step)
 
 
-def test_what_is_excluded_stays() -> None:
+def test_excluded_layers_are_not_quantized() -> None:
     remaining = names(quantized(residual(), excluded_sym_names=["r0"])[0])
     assert remaining[0] == "sg_mkldnn_conv_bn_act_0"
     remaining = names(quantized(residual(), excluded_op_names=["FullyConnected"])[0])

@@ -222,7 +222,7 @@ def test_a_worker_that_dies_is_reported(children) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS[1:], ids=NAMES[1:])
-def test_a_worker_that_takes_too_long(way: dict, children) -> None:
+def test_a_worker_that_exceeds_the_timeout_is_an_error(way: dict, children) -> None:
     def slow(x: int) -> int:
         time.sleep(0.5)
         return x
@@ -233,7 +233,7 @@ def test_a_worker_that_takes_too_long(way: dict, children) -> None:
     assert not children()
 
 
-def test_what_needs_a_device_says_so_in_a_worker() -> None:
+def test_operators_that_need_a_device_are_errors_in_a_worker() -> None:
     @mx.ops.register("gamma_in_a_loader", differentiable=False)
     def gamma(data, *, key):  # a primitive that has no rule for NumPy
         return jax.random.gamma(key, data, dtype=data.dtype)
@@ -322,7 +322,7 @@ def test_the_next_epoch_ahead() -> None:
     assert loader._iter is None and len(list(loader)) == 3
 
 
-def test_a_network_takes_batches_of_workers() -> None:
+def test_a_network_accepts_batches_of_workers() -> None:
     net = mx.gluon.nn.Dense(2)
     net.initialize()
     rows = data.ArrayDataset(np.ones((4, 3), "float32"), np.zeros(4))

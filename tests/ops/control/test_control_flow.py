@@ -182,7 +182,7 @@ def test_a_body_reads_all_slices_and_states_and_returns_as_many(body) -> None:
     assert isinstance(caught.value, mx.MXNetError)
 
 
-def test_what_a_while_loop_takes_and_gives_back() -> None:
+def test_the_arguments_and_results_of_a_while_loop_are_checked() -> None:
     i, s = sym.var("i"), sym.var("s")
     loop = sym.contrib.while_loop
     for many, one in (([i], list), (i, mx.sym.Symbol)):
@@ -317,7 +317,7 @@ def _nested(body: Any) -> mx.sym.Symbol:
         (_dense, (4,), [(5, 1), (5,)], [(2, 1, 1, 5), (4,)], [1] * 5 + [2] * 5),
     ],
 )
-def test_elements_in_symbols_have_one_element_with_numpy_shapes_too(
+def test_elements_in_symbols_also_have_one_element_with_numpy_shapes(
     body: Any, start: Any, arguments: Any, results: Any, values: Any, written: bool
 ) -> None:
     with mx.util.np_shape(True):

@@ -260,7 +260,7 @@ class RefusesProp(mx.operator.CustomOpProp):
 
 
 @pytest.mark.parametrize("read", ["asnumpy", "wait_to_read", "asscalar", "__repr__", "__float__"])
-def test_what_is_computed_from_a_failure_raises_it(read: str, capfd: pytest.CaptureFixture) -> None:
+def test_results_that_depend_on_a_failure_raise_it(read: str, capfd: pytest.CaptureFixture) -> None:
     total = (nd.Custom(nd.ones(3) - 5, op_type="test_refuses") * 2).sum()
     for _ in range(2):  # nothing has run before the first
         with pytest.raises(mx.MXNetError, match="'test_refuses' raised ValueError: no negative"):

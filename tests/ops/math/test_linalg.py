@@ -92,7 +92,7 @@ def test_zeros_alone_are_quantized_to_zeros() -> None:
         np.testing.assert_array_equal(actual.asnumpy(), 0)
 
 
-def test_tall_matrices_have_singular_values_too() -> None:
+def test_tall_matrices_have_singular_values() -> None:
     data = np.random.default_rng(0).uniform(-1, 1, (4, 2)).astype("float32")
     u, values, v = (each.asnumpy() for each in internal._npi_svd(nd.array(data)))
     np.testing.assert_allclose(u * values @ v, data, rtol=1e-5, atol=1e-6)

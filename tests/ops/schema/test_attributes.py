@@ -63,7 +63,7 @@ def test_shapes_of_numpy_numbers() -> None:
         (lambda: nd.contrib.intgemm_prepare_data, "intgemm is left out"),
     ],
 )
-def test_what_is_left_out_says_so(read: Any, match: str) -> None:
+def test_missing_names_are_attribute_errors(read: Any, match: str) -> None:
     with pytest.raises(AttributeError, match=match):
         read()
 

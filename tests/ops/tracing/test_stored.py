@@ -210,7 +210,7 @@ def source_of(name: str) -> str:
     return str(Path(inspect.getfile(function)).relative_to(Path(mx.__file__).parent))
 
 
-def test_what_a_source_imports_counts() -> None:
+def test_the_source_of_an_operator_is_recorded_when_it_is_traced() -> None:
     with store_traces.SourcesRead() as sources:
         traced.trace(find("softmax"), _softmax_call()[2], 0)
     assert source_of("softmax") in sources.names()
@@ -269,7 +269,7 @@ def test_programs_with_loops_and_numbers_survive() -> None:
     assert pickling.loads(pickling.dumps(ONE)) is ONE
 
 
-def test_what_cannot_be_written_is_refused() -> None:
+def test_entries_that_cannot_be_written_are_refused() -> None:
     printing = jax.make_jaxpr(lambda x: (jax.debug.print("{}", x), x)[1])(1.0)
     with pytest.raises(pickling.UnwritableError):
         pickling.dumps(printing)

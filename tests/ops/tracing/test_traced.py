@@ -83,7 +83,7 @@ def test_an_error_of_the_operator_is_raised_unchanged() -> None:
         ("shape_array", {}, 1, False),
     ],
 )
-def test_which_operators_are_the_same_for_every_extent(
+def test_shape_free_operators_are_detected(
     name: str, attributes: dict[str, Any], arrays: int, free: bool
 ) -> None:
     shape_free._families.clear()

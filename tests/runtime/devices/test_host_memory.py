@@ -51,7 +51,7 @@ def test_a_large_block_reuses_freed_memory() -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's allocator")
-def test_what_nothing_uses_is_returned() -> None:
+def test_unused_memory_is_returned() -> None:
     """Resident memory with 256 MB in use, freed, and returned."""
     code = (
         "import numpy as np\n"

@@ -162,7 +162,7 @@ def test_another_thread_compiles_after_some_runs(monkeypatch: pytest.MonkeyPatch
     assert "until then it ran on the GPU in parts" in decision.sentence(program.decision)
 
 
-def test_what_cannot_be_compiled_fails_and_can_be_tried_again(
+def test_a_failed_compilation_can_be_tried_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     x = nd.array([1.0, 2.0])

@@ -109,7 +109,7 @@ def test_training_releases_the_folded_weights() -> None:
     np.testing.assert_allclose(net(nd.array(X)).asnumpy(), as_written(net), rtol=1e-4, atol=1e-5)
 
 
-def test_a_symbol_that_predicts_has_them_too() -> None:
+def test_a_symbol_for_prediction_folds_weights_as_well() -> None:
     data = mx.sym.Variable("data")
     net = mx.sym.BatchNorm(
         mx.sym.Convolution(data, num_filter=4, kernel=(3, 3), name="c"), name="b"

@@ -16,7 +16,7 @@ def test_equal_graphs_share_an_operator() -> None:
     assert graph_op(graph(), "g") is graph_op(graph(), "g")
 
 
-def test_what_differs_does_not() -> None:
+def test_different_graphs_do_not_share_an_operator() -> None:
     first = graph_op(graph(), "g")
     others = [
         graph_op(graph(3.0), "g"),

@@ -126,7 +126,7 @@ def test_operations_without_a_numpy_rule_run_on_the_device(gamma_of_jax, monkeyp
         x.as_in_context(mx.gpu(0))
 
 
-def test_arrays_of_the_host_go_on_on_the_device() -> None:
+def test_arrays_of_the_host_can_be_used_on_the_device() -> None:
     with on_host():
         matrix = mx.nd.array([[1, 2], [3, 4]])
         matrix.wait_to_read()
