@@ -22,7 +22,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _NETWORKS = os.path.join(_PACKAGE, "gluon", "model_zoo") + os.sep
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
 _LAYER_METHODS = ("forward", "hybrid_forward", "__call__")
-# Installed packages lie in the folder of the standard library, and are somebody's programs.
+# Installed packages lie in the folder of the standard library, and count as programs.
 _INSTALLED = tuple(sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib"))
 
 
@@ -255,7 +255,7 @@ def _line_of(place: Place) -> int:
 
 
 def are_lines_kept() -> bool:
-    """Whether operations of this thread shall note their lines."""
+    """Whether operations of this thread record their lines."""
     return _state.on
 
 

@@ -76,7 +76,7 @@ def print_error(kind: type[BaseException], error: BaseException, trace: Any) -> 
 def show_in_notebook() -> None:
     """Let the IPython shell of this process, if it has one, show this library's errors in the same way."""
     shell = ipython_shell()
-    if shell is None or shell.custom_exceptions:  # somebody else's
+    if shell is None or shell.custom_exceptions:  # installed by another library
         return
 
     def handle(

@@ -1,4 +1,4 @@
-"""Plans of backward: they record the operations that would be derived anew, for every kind of tape."""
+"""Plans of backward: they record the operations that would be derived again, for every kind of tape."""
 
 from __future__ import annotations
 

@@ -510,7 +510,7 @@ def nothing_waits() -> None:
         assert out.to_dict()["state"] == "pending"
         flag.touch()
     assert out.asnumpy().tolist() == [3, 3]
-    # Rows, too: how many there are is known when somebody reads them.
+    # Rows, too: their number is known when they are read.
     store.init("rows", nd.zeros((4, 2)).tostype("row_sparse"))
     flag = FOLDER / "rows pushed"
     if rank == 1:

@@ -32,7 +32,8 @@ def test_a_killed_worker_ends_all_and_they_start_again(tmp_path: Path) -> None:
     out = job.stdout
     assert job.returncode == 0, out + job.stderr
     assert "[rank 0] ends now" in out
-    # The survivor says who was lost, and what to do; the launcher who failed first, with its last lines.
+    # The survivor names the lost process and a way out; the launcher names the first to fail, with its last
+    # lines.
     assert "[rank 1] mixnet.distributed.job.WorkerLostError: rank 0 (process" in out
     assert "start all workers again from the last checkpoint" in out
     assert "rank 0 failed first (killed by SIGKILL)" in out and "    ends now" in out

@@ -44,7 +44,7 @@ def with_scheduler(
     workers: int, talk: Callable[[Call], Awaitable[None]], seconds: float = 30
 ) -> int:
     """The scheduler's exit code after a talk with it."""
-    callers = []  # a connection ends when nobody holds it
+    callers = []  # a connection ends when it is not referenced
 
     async def go() -> int:
         port = free_port("127.0.0.1")
@@ -108,7 +108,7 @@ def test_a_lost_process_is_reported_immediately(capfd: pytest.CaptureFixture) ->
                 "reason": "has ended",
                 "runs": False,
             }
-            each.say(failed="failed: because of rank 1")  # told of once
+            each.say(failed="failed: because of rank 1")  # reported once
             each.end()
         assert "rank 1 (process 7 on h1) has ended" in (await server.hear())["end"]
 
@@ -143,7 +143,7 @@ def test_reasons_of_failed_workers_travel() -> None:
 def test_unauthorized_processes_are_refused(first: dict, second: dict, text: str) -> None:
     async def talk(call: Call) -> None:
         callers = [await call(**first), await call(**second)]
-        for each in callers:  # both are told
+        for each in callers:  # both get the message
             assert text in (await each.hear())["refused"]
 
     assert with_scheduler(2, talk) == EXIT_NOT_JOINED

@@ -104,7 +104,7 @@ def test_pushed_tasks_run_and_other_threads_continue(kind: str, at_point: Any) -
 
         came = at_point(at, ("/mixnet/engine/",), work)
         gate.set()
-        if kind == "claim" and came:  # as whoever claims does
+        if kind == "claim" and came:  # as a thread does that claims an exchange
             for task in [*b.holders, *(task for task, _ in b.queue)]:
                 engine.release(task)
         assert ends(engine.wait_for_all), f"waits for ever after an interrupt at {at}, {came}"

@@ -257,12 +257,12 @@ def test_an_error_propagates_along_variables_only(engine: Engine) -> None:
     engine.push(lambda: ran.append("c"), (b,), (c,))
     engine.push(lambda: ran.append("other"), (), (other,))
     engine.wait_for_var(other)
-    for var in (c, b, a, c):  # every waiter is told
+    for var in (c, b, a, c):  # every waiter gets the error
         with pytest.raises(ValueError, match="broken") as caught:
             engine.wait_for_var(var)
         assert any("raised by breaks" in note for note in caught.value.__notes__)
     assert ran == ["other"]
-    engine.wait_for_all()  # somebody knows: not raised again
+    engine.wait_for_all()  # it was reported: not raised again
 
 
 def test_the_error_names_the_line_that_pushed(engine: Engine) -> None:

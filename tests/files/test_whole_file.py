@@ -163,7 +163,7 @@ def test_the_next_save_removes_temporary_files_of_killed_processes(tmp_path: Pat
         process.start()
         assert event.wait(30)
     assert len(_names(tmp_path)) == 2
-    foreign = tmp_path / ".f.paramsX.0123456789abcdef"  # of another file, or nobody's
+    foreign = tmp_path / ".f.paramsX.0123456789abcdef"  # of another file, or of none
     foreign.write_bytes(b"")
     try:
         os.kill(processes[0].pid, signal.SIGKILL)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Errors of a forward that is hybridized: told once, with the user's line; arrays where symbols
+"""Errors of a hybridized forward: reported once, with the user's line; arrays where symbols
 will not do.
 """
 

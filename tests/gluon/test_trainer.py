@@ -211,7 +211,7 @@ def test_four_devices_learn_what_one_learns(shares: list[int]) -> None:
             assert np.array_equal(each, arrays[0])  # all devices hold the same
 
 
-# ---- gradients that nobody wrote ---------------------------------------------------------------------
+# ---- gradients that backward did not write -----------------------------------------------------------
 
 
 def test_stale_gradients_are_reported() -> None:

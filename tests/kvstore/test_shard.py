@@ -251,7 +251,7 @@ def test_a_server_that_does_not_restart_is_an_error(server: Server) -> None:
     assert client.is_gone
     server.shard, begin = Shard(server.path), time.monotonic()
     with pytest.raises(WorkerLostError, match="server 0 could not be reached"):
-        client.finish()  # nobody waits twice
+        client.finish()  # a second call does not wait
     assert time.monotonic() - begin < 0.2
 
 

@@ -146,5 +146,5 @@ def test_every_notebook_has_three_exercises_with_distinct_titles(
     results = importlib.import_module("grade").grade(path)
     names = {each.exercise for each in results}
     assert len(results) >= 3 and len(names) == len(results)
-    # As they are stored nobody has answered them.
+    # The stored notebooks have no answers.
     assert all(each.points == 0 and "not yet" in each.message for each in results)

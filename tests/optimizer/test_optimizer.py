@@ -161,7 +161,9 @@ def test_a_schedule_compiles_nothing(name: str) -> None:
     actual = mx.runtime.counters()
     assert actual["programs_compiled"] == 0
     assert actual["run_by_operator"] == 0
-    assert sum(actual["flushes"].values()) == 4  # all parameters are one program, read by nobody
+    assert (
+        sum(actual["flushes"].values()) == 4
+    )  # all parameters are one program, which is never read
 
 
 def test_an_update_of_one_parameter_or_of_several() -> None:

@@ -192,7 +192,7 @@ def test_custom_classes_see_only_complete_files() -> None:
         with pytest.raises(FileFormatError):
             loads(broken)
     assert Listening.heard == []
-    # One that is dropped again: nobody looked at what it would be given.
+    # One that is dropped again: its arguments were never checked.
     aside = dumps(Listening(0.5))[:-1] + b"0N."
     assert loads(aside) is None
     assert Listening.heard == []

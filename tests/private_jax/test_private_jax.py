@@ -126,7 +126,9 @@ def test_exit_handlers_are_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> N
 def test_errors_of_callbacks_are_logged_where_they_are_filtered() -> None:
     from jax._src import callback
 
-    assert callback.logger.name == "jax._src.callback", "errors of custom operators are told twice"
+    assert callback.logger.name == "jax._src.callback", (
+        "errors of custom operators are reported twice"
+    )
 
     def keep(record: logging.LogRecord) -> bool:
         return True
@@ -141,7 +143,7 @@ def test_errors_of_callbacks_are_logged_where_they_are_filtered() -> None:
 def test_failed_callbacks_can_be_forgotten() -> None:
     from jax._src.dispatch import runtime_tokens
 
-    assert callable(runtime_tokens.clear), "what a custom operator raised is told again at the end"
+    assert callable(runtime_tokens.clear), "errors of a custom operator are reported again at exit"
     ending.forget_failed_callback()
 
 

@@ -114,7 +114,7 @@ def test_gradients_are_listed_as_operators(config: dict) -> None:
 def test_lazy_again_after_the_profile(config: dict) -> None:
     profiler.set_config(profile_all=True, **config)
     profiler.set_state("run")
-    nd.ones((2,)) + 1  # runs, though nobody asks
+    nd.ones((2,)) + 1  # runs, though it is never read
     profiler.set_state("stop")
     assert counts() == {"_ones": 1, "_plus_scalar": 1}
     assert not engine.timeline.on
@@ -289,7 +289,7 @@ def test_a_device_is_written_to_and_not_replaced(config: dict, tmp_path: Path) -
     profiler.set_state("run")
     nd.exp(nd.ones(2)).wait_to_read()
     profiler.dump()
-    if not pipe.is_fifo():  # nobody will write to it any more
+    if not pipe.is_fifo():  # it has no writer any more
         raise AssertionError("a file is in its place")
     join(reader)
     assert "exp" in {event["name"] for event in json.loads(received[0])["traceEvents"]}

@@ -168,7 +168,7 @@ def test_a_failed_operation_is_raised_at_its_readers_and_nowhere_else() -> None:
         with pytest.raises(mx.MXNetError, match="raised ValueError: there is a nine") as caught:
             array.asnumpy()
         assert any(__file__ in note for note in caught.value.__notes__)
-    nd.waitall()  # told already
+    nd.waitall()  # already raised
     np.testing.assert_array_equal(good.asnumpy(), [2, 2])
 
 

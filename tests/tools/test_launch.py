@@ -285,7 +285,7 @@ def test_ssh_starts_the_processes(
     shutil.which("mpirun") is None, reason="mpirun is missing: apt-get install openmpi-bin"
 )
 def test_mpi_starts_the_processes(tmp_path: Path) -> None:
-    """Without the launcher: mpirun says who is who, and rank 0 starts the scheduler."""
+    """Without the launcher: mpirun assigns the ranks, and rank 0 starts the scheduler."""
     program = tmp_path / "program.py"
     program.write_text(
         "import mixnet as mx; kv = mx.kv.create('dist_sync'); v = mx.nd.ones(2); kv.init(0, v); "

@@ -48,7 +48,7 @@ def test_long_curves_keep_means_extremes_and_the_newest(count: int) -> None:
     assert sum(p.count for p in points) == count
     assert sum(p.total for p in points) == pytest.approx(values.sum())
     at = 0
-    for point in points:  # each stands for its neighbours, and for nobody else
+    for point in points:  # each represents its neighbours, and no others
         mine = values[at : at + point.count]
         assert point.low == mine.min() and point.high == mine.max()
         at += point.count
@@ -307,7 +307,7 @@ def test_a_custom_loop_gets_the_exception() -> None:
     board.stop()
     with pytest.raises(StopTraining):
         board.checkpoint()
-    board.checkpoint()  # it was told once
+    board.checkpoint()  # it was reported once
     board.log(a=1)
     assert board.status == "stop"
 

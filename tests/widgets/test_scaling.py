@@ -181,7 +181,7 @@ def test_parameter_servers_by_hand() -> None:
     assert parts["transfer"] == pytest.approx(2 * 4 * 0.03) and parts["latency"] == pytest.approx(
         0.004
     )
-    assert parts["waiting"] == 0, "who does not wait for others waits for no slow one"
+    assert parts["waiting"] == 0, "without synchronization, no worker waits for a slow one"
     assert step_parts(served, 8, compression=16)["transfer"] == pytest.approx((1 + 1 / 16) * 0.12)
     assert step_parts({**served, "servers": 8}, 8)["transfer"] == pytest.approx(2 * 0.03)
 

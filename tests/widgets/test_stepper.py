@@ -42,7 +42,7 @@ def line_of(words: str) -> int:
 
 @pytest.fixture(scope="module")
 def view() -> HybridizeStepper:
-    with mx.name.NameManager():  # names begin anew
+    with mx.name.NameManager():  # names start again
         net = Net(prefix="net_")
         net.initialize()
         return HybridizeStepper(net, nd.random.uniform(shape=(32, 8)))

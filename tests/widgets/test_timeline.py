@@ -42,7 +42,7 @@ def programs(seed: int, count: int):
 
 def pushed(program) -> list[dict]:
     """What a threaded engine records of a program."""
-    # Names are the same for all: variables are told apart by their numbers.
+    # Names are the same for all: variables are distinguished by their numbers.
     variables = [Var("same name") for _ in range(4)]
     engine = ThreadedEngine({"compute": 3})
     timeline.clear()

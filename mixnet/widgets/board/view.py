@@ -388,7 +388,7 @@ class TrainingBoard(View):
         return super().widget
 
     def _refresh(self, wait: bool | None = None) -> dict[str, Any]:
-        """The payload, made anew. One thread after the other: what one makes is never replaced by
+        """The payload, computed again. One thread after the other: a payload is never replaced by
         what another began before it.
         """
         data = self._data

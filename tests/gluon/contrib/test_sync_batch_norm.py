@@ -35,7 +35,7 @@ def layer() -> Iterator[gluon.Block]:
     normalization = gluon.contrib.nn.SyncBatchNorm(in_channels=3, num_devices=2)
     normalization.initialize(ctx=TWO)
     yield normalization
-    nd.waitall()  # nobody was left waiting
+    nd.waitall()  # no thread still waits
 
 
 def parts() -> list[nd.NDArray]:

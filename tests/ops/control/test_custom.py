@@ -265,7 +265,7 @@ def test_results_that_depend_on_a_failure_raise_it(read: str, capfd: pytest.Capt
     for _ in range(2):  # nothing has run before the first
         with pytest.raises(mx.MXNetError, match="'test_refuses' raised ValueError: no negative"):
             getattr(total, read)()
-    assert "pure_callback" not in capfd.readouterr().err, "it is told once, to the reader"
+    assert "pure_callback" not in capfd.readouterr().err, "it is reported once, to the reader"
 
 
 def test_the_naive_engine_raises_at_the_line() -> None:

@@ -1,4 +1,4 @@
-"""Values that are shards of an array over devices: when it is divided, and who holds it."""
+"""Values that are shards of an array over devices: when it is divided, and what references it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Donation: updates need no second copy, and what somebody holds is never given away."""
+"""Donation: updates need no second copy, and referenced arrays are never donated."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_training_releases_the_folded_weights() -> None:
     trainer.step(2)
     nd.waitall()
     gc.collect()
-    assert not all_kept(), "memory of weights that nobody will ask for"
+    assert not all_kept(), "memory of weights that are no longer used"
     np.testing.assert_allclose(net(nd.array(X)).asnumpy(), as_written(net), rtol=1e-4, atol=1e-5)
 
 
