@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Protocol
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 
+from mixnet.array_like import HasDType, has_dtype
 from mixnet.base import UnknownDTypeError
 
 bfloat16: np.dtype = np.dtype(ml_dtypes.bfloat16)
@@ -30,18 +31,10 @@ CODES: dict[np.dtype, int] = {
 }
 BY_CODE: dict[int, np.dtype] = {code: dtype for dtype, code in CODES.items()}
 BY_NAME: dict[str, np.dtype] = {dtype.name: dtype for dtype in CODES}
-_NAMES = {
-    dtype: name for name, dtype in BY_NAME.items()
-}  # NumPy puts a name together whenever it is read
+# NumPy puts a name together whenever it is read.
+_NAMES = {dtype: name for name, dtype in BY_NAME.items()}
 
 _known: dict[Any, np.dtype] = {np.float32: np.dtype("float32"), "float32": np.dtype("float32")}
-
-
-class HasDType(Protocol):
-    """An array, which says its own dtype."""
-
-    @property
-    def dtype(self) -> Any: ...
 
 
 DTypeLike = str | type | np.dtype | HasDType | None
@@ -63,7 +56,7 @@ def as_dtype(dtype: DTypeLike) -> np.dtype:
     try:
         if isinstance(dtype, str) and dtype in BY_NAME:
             result = BY_NAME[dtype]
-        elif hasattr(dtype, "asnumpy") and hasattr(dtype, "dtype"):  # an array says its own
+        elif hasattr(dtype, "asnumpy") and has_dtype(dtype):  # an array says its own
             result = np.dtype(dtype.dtype)
         else:
             result = np.dtype(dtype)

@@ -11,7 +11,7 @@ from mixnet.process.tasks import read, write
 
 
 class NameManager(metaclass=_MXClassPropertyMetaClass):
-    """Gives names ``hint0``, ``hint1``, ...; ``with NameManager():`` starts counting anew."""
+    """Gives names ``hint0``, ``hint1``, ...; ``with NameManager():`` starts counting again."""
 
     _current = threading.local()
 

@@ -27,7 +27,7 @@ from mixnet.runtime.record import keys
 
 
 def seed(seed_state: int, ctx: Context | str = "all") -> None:
-    """Start the random numbers anew: the same seed, the same numbers.
+    """Restart the random numbers: the same seed, the same numbers.
 
     Args:
         seed_state: any whole number.

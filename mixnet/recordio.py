@@ -496,9 +496,8 @@ def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, Any]:
     return header, pixels.decode(content, iscolor, "unpack_img", needed=False)
 
 
-__getattr__, __dir__ = _submodules(
-    __name__, {"cv2": "cv2"}, globals()
-)  # not before it is asked for
+# OpenCV is imported on first use.
+__getattr__, __dir__ = _submodules(__name__, {"cv2": "cv2"}, globals())
 
 # What `import *` brings: what MXNet's module brings.
 __all__ = [

@@ -71,9 +71,8 @@ def execute_cells(notebook: Any, folder: Path, allow_errors: bool = False) -> An
         allow_errors=allow_errors,
         coalesce_streams=True,  # a progress bar is one line in the page, not a hundred
         record_timing=False,
-        extra_arguments=[
-            "--log-level=ERROR"
-        ],  # a kernel warns of its own transport, which is local here
+        # A kernel warns of its own transport, which is local here.
+        extra_arguments=["--log-level=ERROR"],
         resources={"metadata": {"path": folder}},
     )
     client.total = sum(cell.cell_type == "code" for cell in notebook.cells)

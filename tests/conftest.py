@@ -59,9 +59,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Failures(config), "failures-at-once")
     config.pluginmanager.register(Hangs(), "hangs")
     _compile_quickly()
-    context = os.environ.get(
-        "MIXNET_TEST_CONTEXT"
-    )  # as gpu(0): where arrays of tests are by default
+    # The default context of arrays in tests, such as gpu(0).
+    context = os.environ.get("MIXNET_TEST_CONTEXT")
     if context:
         mx.test_utils.set_default_context(mx.context.as_context(context))
         if context.startswith("cpu"):
@@ -175,9 +174,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if folder in LONGEST:
             return LONGEST.index(folder), size  # there, tests that stand alone are long
         if item.get_closest_marker("spread") is not None:
-            return len(
-                LONGEST
-            ), 0  # long too: at the end of the run the other workers would wait for it
+            # Long too: at the end of the run the other workers would wait for it.
+            return len(LONGEST), 0
         return len(LONGEST) + 1, -size
 
     items.sort(key=start)

@@ -23,7 +23,7 @@ from mixnet import base, nd
 from mixnet.__main__ import main
 
 
-def test_null_is_not_given() -> None:
+def test_null_is_no_value() -> None:
     assert repr(base._Null) == "_Null" and base._Null
     x = nd.array([[3.0, 1.0, 2.0]])
     for value in (base._Null, None):
@@ -121,7 +121,7 @@ class Example:
         self.a, self.more = a, more
 
 
-def test_registry() -> None:
+def test_classes_are_registered_by_name() -> None:
     register = mx.registry.get_register_func(Example, "thing")
     alias = mx.registry.get_alias_func(Example, "thing")
     create = mx.registry.get_create_func(Example, "thing")
@@ -175,7 +175,7 @@ def test_log(tmp_path) -> None:
         mx.log.getLogger("mixnet.test")
 
 
-def test_what_cannot_be_had_says_the_way_out(tmp_path) -> None:
+def test_unavailable_names_suggest_an_alternative(tmp_path) -> None:
     library = tmp_path / "lib.so"
     library.write_bytes(b"")
     cases = [
@@ -274,7 +274,7 @@ def test_errors_of_files_can_be_sent_to_other_processes(error: base.FileError) -
 
 
 @pytest.mark.parametrize("code", [0, 3, 99, "3"])
-def test_a_number_is_no_dtype(code: object) -> None:
+def test_a_number_is_not_a_dtype(code: object) -> None:
     for make in (
         lambda: mx.nd.zeros(2, dtype=code),
         lambda: mx.nd.zeros(2).astype(code),
@@ -285,7 +285,7 @@ def test_a_number_is_no_dtype(code: object) -> None:
             make()
 
 
-def test_every_name_that_is_loaded_later_is_there() -> None:
+def test_every_lazily_loaded_name_exists() -> None:
     program = "import mixnet.base as b; print([n for n in dir(b) if not hasattr(b, n)], 'c_str' in b.__all__)"
     process = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=240

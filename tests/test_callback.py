@@ -34,12 +34,12 @@ def accuracy() -> Any:
     return metric
 
 
-def test_what_callbacks_are_given() -> None:
+def test_callbacks_get_epoch_symbol_and_parameters() -> None:
     assert Param._fields == ("epoch", "nbatch", "eval_metric", "locals")
     assert str(Param(1, 2, 3, 4)) == "BatchEndParams(epoch=1, nbatch=2, eval_metric=3, locals=4)"
 
 
-def test_speedometer(lines: Any) -> None:
+def test_the_speedometer_logs_samples_per_second(lines: Any) -> None:
     meter, metric = mx.callback.Speedometer(10, 2), accuracy()
     for nbatch in range(5):
         meter(Param(0, nbatch, metric, None))
@@ -59,7 +59,7 @@ def test_speedometer(lines: Any) -> None:
     assert lines() == ["Iter[0] Batch [2]\tSpeed: # samples/sec"]
 
 
-def test_log_train_metric(lines: Any) -> None:
+def test_the_training_metric_is_logged(lines: Any) -> None:
     callback, metric = mx.callback.log_train_metric(2, auto_reset=True), accuracy()
     for nbatch in range(3):
         callback(Param(0, nbatch, metric, None))
@@ -70,13 +70,13 @@ def test_log_train_metric(lines: Any) -> None:
     ]
 
 
-def test_validation_metrics(lines: Any) -> None:
+def test_validation_metrics_are_logged(lines: Any) -> None:
     mx.callback.LogValidationMetricsCallback()(Param(3, 1, accuracy(), None))
     mx.callback.LogValidationMetricsCallback()(Param(3, 1, None, None))
     assert lines() == ["Epoch[3] Validation-accuracy=0.500000"]
 
 
-def test_progress_bar(lines: Any) -> None:
+def test_the_progress_bar_shows_the_share_of_batches(lines: Any) -> None:
     bar = mx.callback.ProgressBar(10, 20)
     bar(Param(0, 3, None, None))
     bar(Param(0, 10, None, None))
@@ -88,7 +88,9 @@ def test_progress_bar(lines: Any) -> None:
     ]
 
 
-def test_checkpoints(lines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checkpoints_are_saved_by_epoch(
+    lines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     params = {"fc1_weight": mx.nd.ones((4, 5))}
     for period, epoch in ((0, 0), (3, 1), (3, 2)):

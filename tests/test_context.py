@@ -55,7 +55,7 @@ def test_the_default_context() -> None:
 
 
 @pytest.mark.skipif(mx.num_gpus() > 0, reason="there is a GPU")
-def test_without_a_gpu() -> None:
+def test_gpu_contexts_are_errors_without_a_gpu() -> None:
     assert mx.context.num_gpus() == 0 and str(mx.gpu(1)) == "gpu(1)"
     for use in (
         lambda: mx.nd.ones(1, ctx=mx.gpu()),

@@ -42,7 +42,7 @@ def test_too_few_dtypes() -> None:
         nd.Custom(nd.ones((2,)), op_type="half_without_outputs")
 
 
-def test_dtypes_that_nobody_else_says() -> None:
+def test_a_custom_operator_decides_dtypes_that_are_unknown_otherwise() -> None:
     net = sym.Custom(sym.var("x"), op_type="half_of_float32", name="c")
     assert net.infer_type() == ([np.float32], [np.float64], [])
     with pytest.raises(mx.MXNetError):
@@ -104,7 +104,7 @@ class _Strict(_OfFloat32):
 
 
 @pytest.mark.parametrize("method", ["infer_type", "infer_type_partial"])
-def test_what_infer_type_raises_without_any_dtype(method: str) -> None:
+def test_infer_type_raises_without_any_dtype(method: str) -> None:
     net = sym.Custom(sym.var("x"), op_type="half_of_unknown", name="c")
     for each in (net, net + 1, sym.Custom(sym.var("x") * 2, op_type="half_of_unknown")):
         with pytest.raises(mx.MXNetError, match="a dtype is needed"):

@@ -59,7 +59,9 @@ def test_numbers_without_chance() -> None:
 
 @pytest.mark.parametrize(("mode", "gates"), [("lstm", 4), ("gru", 3), ("rnn_tanh", 1)])
 @pytest.mark.parametrize("directions", [1, 2])
-def test_packed_recurrent_parameters(mode: str, gates: int, directions: int) -> None:
+def test_packed_recurrent_parameters_are_initialized_by_part(
+    mode: str, gates: int, directions: int
+) -> None:
     units, inputs, layers, calls = 2, 3, 2, []
 
     class Watched(mx.init.Initializer):
@@ -85,7 +87,7 @@ def test_parts_of_a_fused_layer_need_an_initializer() -> None:
         filled(initializer, (3 * 3 * (2 + 3 + 2),))
 
 
-def test_names_choose() -> None:
+def test_names_choose_the_initialization() -> None:
     initializer = mx.init.Uniform()
     for ending, value in (("bias", 0), ("gamma", 1), ("beta", 0), ("min", 0), ("max", 1)):
         assert (filled(initializer, (3,), f"a_{ending}") == value).all()
@@ -186,7 +188,7 @@ def test_logging(caplog: pytest.LogCaptureFixture) -> None:
     ]  # fmt: skip
 
 
-def test_numpy_arrays_are_given_to_users_code() -> None:
+def test_custom_initializers_can_assign_numpy_arrays() -> None:
     class Sparse(mx.init.Initializer):
         def _init_weight(self, name, data):
             data[:] = mx.np.random.uniform(-10, 10, data.shape)
@@ -208,7 +210,9 @@ def test_numpy_arrays_are_given_to_users_code() -> None:
         ("min", 0, 0), ("max", 1, 1), ("bias_quantize", None, 0),
     ],
 )  # fmt: skip
-def test_what_a_name_says(ending: str, plain: int | None, described: int | None) -> None:
+def test_the_name_of_a_parameter_decides_its_initialization(
+    ending: str, plain: int | None, described: int | None
+) -> None:
     """In a plain string and in a description, in MXNet 1.9.1: a value, or nothing."""
     for name, value in ((f"a_{ending}", plain), (InitDesc(f"a_{ending}"), described)):
         array = nd.zeros((2,)) + 9

@@ -25,7 +25,7 @@ def test_the_learning_rates_of_mxnet(name: str) -> None:
     assert results == NUMBERS[name].tolist()
 
 
-def test_what_changes_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_changes_of_the_rate_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     scheduler = lr_scheduler.FactorScheduler(2, 0.1, 1e-2, base_lr=1)
     assert [scheduler(n) for n in (2, 3, 5, 7)] == [1, 0.1, 0.1 * 0.1, 0.01]
@@ -44,7 +44,7 @@ def test_what_changes_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     ]
 
 
-def test_the_warm_up() -> None:
+def test_the_learning_rate_rises_in_the_warm_up() -> None:
     scheduler = lr_scheduler.LRScheduler(warmup_steps=5)
     assert scheduler.get_warmup_lr(3) == 0.006
     with pytest.raises(AssertionError, match="Update 7 is not in the warm-up"):

@@ -86,7 +86,7 @@ def test_the_text_is_that_of_numpy() -> None:
     assert statistics[0][2] == f"{value!s}\t" and value == np.float32(statistics[0][2].strip())
 
 
-def test_statistics_of_ones_own() -> None:
+def test_a_custom_statistic_is_monitored() -> None:
     module, train = ready()
     monitor = mx.mon.Monitor(
         1, lambda x: [x.min(), x.reshape((-1,))[:2]], pattern="fc2_(weight|bias)"
@@ -105,7 +105,7 @@ def test_statistics_of_ones_own() -> None:
         bad.toc()
 
 
-def test_inputs_of_operators_too() -> None:
+def test_inputs_of_operators_are_monitored() -> None:
     module, train = ready()
     names: list[str] = []
     executor = module._exec_group.execs[0]

@@ -64,7 +64,7 @@ def test_settings_that_are_read_at_import_are_read(tmp_path: Path) -> None:
     assert printed[0].startswith("[] ")
 
 
-def test_options_of_python_and_functions_before_the_program_start_a_process_of_its_own() -> None:
+def test_options_of_python_and_setup_functions_start_a_fresh_process() -> None:
     assert _own({}, "-W", "ignore", "-c", DESCRIBE)[0].startswith("[] ")
     done = processes.Popen(
         [sys.executable, "-c", DESCRIBE],
@@ -139,7 +139,7 @@ def test_a_launcher_forks_its_workers(tmp_path: Path) -> None:
         assert second.endswith("6.0 None") and third.endswith("worker True")
 
 
-def test_what_is_printed_is_written_at_once_where_python_is_told_so() -> None:
+def test_unbuffered_output_is_written_immediately() -> None:
     program = "import sys, time\nprint(*{'mixnet'} & {*sys.modules}, end='!')\ntime.sleep(60)"
     process = processes.Popen(
         [sys.executable, "-c", program],

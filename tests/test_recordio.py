@@ -93,7 +93,9 @@ def test_image_records_byte_for_byte() -> None:
 @given(
     st.lists(st.lists(st.sampled_from([b"a", b"bcde", MAGIC, MAGIC[:2]]), max_size=8), max_size=4)
 )
-def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, pieces: list) -> None:
+def test_written_records_can_be_read(
+    tmp_path_factory: pytest.TempPathFactory, pieces: list
+) -> None:
     contents = [b"".join(each) for each in pieces]
     path = write(tmp_path_factory.mktemp("records") / "a.rec", contents)
     assert records(path) == contents
@@ -118,7 +120,7 @@ def test_headers() -> None:
         recordio.unpack(struct.pack("IfQQ", 1000, 0, 0, 0))
 
 
-def test_images_that_are_none() -> None:
+def test_broken_images_are_errors() -> None:
     header = IRHeader(0, 1.0, 1, 0)
     assert recordio.unpack_img(recordio.pack(header, b"junk"))[1] is None
     with pytest.raises(mx.base.FileFormatError, match="no image"):
@@ -145,7 +147,7 @@ def test_pickled_readers_begin_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*")
-def test_forked_processes(tmp_path: Path) -> None:
+def test_forked_processes_read_independently(tmp_path: Path) -> None:
     indexed = MXIndexedRecordIO(str(FIXTURES / "indexed.idx"), str(FIXTURES / "indexed.rec"), "r")
     writer = MXRecordIO(str(tmp_path / "a.rec"), "w")
     writer.write(b"of the parent")
@@ -168,7 +170,7 @@ def test_forked_processes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [3, 13, 19])
-def test_truncated_files(tmp_path: Path, cut: int) -> None:
+def test_truncated_files_are_errors(tmp_path: Path, cut: int) -> None:
     path = write(tmp_path / "a.rec", [b"whole", b"cut off"])
     path.write_bytes(path.read_bytes()[:-cut] if cut != 19 else path.read_bytes()[:20])
     reader = MXRecordIO(str(path), "r")
@@ -177,7 +179,7 @@ def test_truncated_files(tmp_path: Path, cut: int) -> None:
         reader.read()
 
 
-def test_corrupted_files(tmp_path: Path) -> None:
+def test_corrupted_files_are_errors(tmp_path: Path) -> None:
     path = write(tmp_path / "a.rec", [b"whole", b"corrupted"])
     content = bytearray(path.read_bytes())
     content[16] ^= 1
@@ -192,7 +194,7 @@ def test_corrupted_files(tmp_path: Path) -> None:
         MXIndexedRecordIO(str(index), str(path), "r")
 
 
-def test_wrong_use(tmp_path: Path) -> None:
+def test_wrong_use_is_an_error(tmp_path: Path) -> None:
     path = str(tmp_path / "a.rec")
     with pytest.raises(mx.MXNetError, match="No such file"):
         MXRecordIO(path, "r")
@@ -229,7 +231,7 @@ def test_keys_of_another_type(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line", [b"1\t-4", b"1\t9223372036854775808", b"1\t1.5", b"1", b"1\tx", b"\xff\t0"]
 )
-def test_lines_of_an_index_that_are_none(tmp_path: Path, line: bytes) -> None:
+def test_invalid_lines_of_an_index_are_errors(tmp_path: Path, line: bytes) -> None:
     path = write(tmp_path / "a.rec", [b"1"])
     index = tmp_path / "a.idx"
     index.write_bytes(b"0\t0\n" + line + b"\n")
@@ -250,7 +252,7 @@ def test_an_index_of_another_file(tmp_path: Path) -> None:
         reader.read_idx(6)
 
 
-def test_a_length_that_is_not_there_takes_no_memory(tmp_path: Path) -> None:
+def test_a_declared_length_beyond_the_file_allocates_no_memory(tmp_path: Path) -> None:
     path = tmp_path / "a.rec"
     path.write_bytes(MAGIC + struct.pack("<I", (1 << 29) - 8) + b"short")
     tracemalloc.start()

@@ -105,7 +105,7 @@ def test_ticks_of_times_are_round_on_a_clock() -> None:
     ]
 
 
-def test_plurals() -> None:
+def test_plurals_are_formed() -> None:
     nouns = ("box", "match", "pass", "query", "array")
     assert [units.how_many(1, each) for each in nouns] == [f"1 {each}" for each in nouns]
     plurals = ["2 boxes", "2 matches", "2 passes", "2 queries", "2 arrays"]

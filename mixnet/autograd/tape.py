@@ -65,9 +65,8 @@ class Mark:
         node = value.node
         if node is None or node.statics is not self:
             value.index = 0
-            value.node = Node(
-                None, self, name="variable"
-            )  # set last, so that a node always has its index
+            # Set last, so that a node always has its index.
+            value.node = Node(None, self, name="variable")
 
     def owns(self, value: Value) -> bool:
         """Whether ``value`` is a version of this variable only; a value that is on no tape becomes one."""
@@ -277,9 +276,8 @@ class Tape:
             self.heads.append(Entry(value.node, value.index))
         self.nodes = topological(entry.node for entry in self.heads)
         self.positions = {node: i for i, node in enumerate(self.nodes)}
-        leaves = [
-            node for node in self.nodes if node.op is None
-        ]  # freed nodes have become variables
+        # Freed nodes have become variables.
+        leaves = [node for node in self.nodes if node.op is None]
         self.marked = [node for node in leaves if isinstance(node.statics, Mark)]
         freed = next((node for node in leaves if node.statics is _FREED), None)
         has_freed_head = freed is not None and any(e.node.statics is _FREED for e in self.heads)

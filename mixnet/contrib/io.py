@@ -38,7 +38,7 @@ class DataLoaderIter(DataIter):
         self.reset()
 
     def reset(self) -> None:
-        """Start anew."""
+        """Start again."""
         self._iter = iter(self._loader)
 
     def iter_next(self) -> bool:

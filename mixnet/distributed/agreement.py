@@ -122,7 +122,7 @@ class Agreement:
         Raises:
             DisagreementError: they have not.
         """
-        self.speak()  # whoever noted them may have been interrupted
+        self.speak()  # the thread that noted them may have been interrupted
         if not number and self.difference is None:
             return
         with self._changed:

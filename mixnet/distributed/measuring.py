@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.array_like import shape_of
 from mixnet.base import AttributeKindError, AttributeTypeError, AttributeValueError, MXNetError
 from mixnet.process.source import notebook_shell
 from mixnet.units import size_text, time_text
@@ -171,7 +172,7 @@ def measure(
             f"measure: network must be a gluon.HybridBlock, which can be exported to other processes, not "
             f"{type(network).__name__}."
         )
-    if not callable(getattr(data, "asnumpy", None)) or not getattr(data, "shape", None):
+    if not callable(getattr(data, "asnumpy", None)) or not shape_of(data):
         raise AttributeTypeError(
             "measure: data must be an NDArray with the batch of one worker, (batch, ...), not "
             f"{type(data).__name__}."
@@ -267,9 +268,8 @@ class _Status:
 
     def __init__(self, counts: Sequence[int], is_shown: bool | None):
         self._is_notebook = notebook_shell() is not None
-        self._out = (
-            sys.stdout if self._is_notebook else sys.stderr
-        )  # stderr would be red in a notebook
+        # In a notebook, stderr would be red.
+        self._out = sys.stdout if self._is_notebook else sys.stderr
         self._is_shown = self._is_notebook or self._out.isatty() if is_shown is None else is_shown
         self._counts, self._length, self._begin = list(counts), 0, time.monotonic()
 

@@ -265,9 +265,8 @@ def address_of(interface: str) -> str:
 
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             request = struct.pack("256s", interface.encode()[:15])
-            return socket.inet_ntoa(
-                fcntl.ioctl(probe.fileno(), 0x8915, request)[20:24]
-            )  # SIOCGIFADDR
+            # SIOCGIFADDR
+            return socket.inet_ntoa(fcntl.ioctl(probe.fileno(), 0x8915, request)[20:24])
     except (ImportError, OSError):
         names = ", ".join(name for _, name in socket.if_nameindex())
         raise JobError(

@@ -75,9 +75,8 @@ class World:
         self.member = Member(job)
         self.rank, self.size = self.member.rank, job.workers
         self.agreement = self.member.agreement
-        self.wire = Var(
-            "exchanges between processes"
-        )  # written by each, so they run in the order of pushing
+        # All exchanges write it, so they run in the order in which they are pushed.
+        self.wire = Var("exchanges between processes")
         self.broken: BaseException | None = None
         self._direct: Direct | None = None
         self._ordering = threading.Lock()

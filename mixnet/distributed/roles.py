@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
+from typing import NoReturn
 
-from mixnet.distributed.job import JobError, find_job
+from mixnet.distributed.job import Job, JobError, find_job
 
 _IS_SERVER = "MIXNET_IS_SERVER"
 _LAUNCHER = "mixnet.tools.launch"
@@ -24,15 +26,29 @@ def serve_if_asked() -> None:
         os.execve(sys.executable, command, {**os.environ, _IS_SERVER: "1", "JAX_PLATFORMS": "cpu"})
     if os.environ.get("DMLC_ROLE") != "scheduler":
         return
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
+
+    def schedule(job: Job) -> int:
         from mixnet.distributed.scheduler import run_scheduler
 
+        return run_scheduler(job)
+
+    run_and_exit("scheduler", schedule)
+
+
+def run_and_exit(role: str, run: Callable[[Job], int]) -> NoReturn:
+    """Run the work of a scheduler or server, and end the process with the exit code that it returns.
+
+    Args:
+        role: for messages.
+        run: from the job to the exit code.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
         job = find_job()
         assert job is not None
-        code = run_scheduler(job)
+        code = run(job)
     except JobError as error:
-        print(f"mixnet scheduler: {error}", file=sys.stderr, flush=True)
+        print(f"mixnet {role}: {error}", file=sys.stderr, flush=True)
         code = error.exit_code
     sys.stdout.flush()
     os._exit(code)  # no program of workers runs here

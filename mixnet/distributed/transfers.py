@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mixnet import config
+from mixnet.array_like import is_array_like
 from mixnet.base import AttributeKindError, AttributeTypeError, AttributeValueError
 from mixnet.distributed.buckets import bucket_length, buckets
 from mixnet.distributed.placement import Placement
@@ -222,9 +223,7 @@ def _gradients_of(source: Any) -> list[Gradient]:
         source = {
             i: each.grad() for i, each in enumerate(ordered) if getattr(each, "grad_req", "write") != "null"
         }  # fmt: skip
-    if not isinstance(source, Mapping) or not all(
-        hasattr(each, "shape") and hasattr(each, "dtype") for each in source.values()
-    ):
+    if not isinstance(source, Mapping) or not all(map(is_array_like, source.values())):
         raise AttributeTypeError(
             "topology: gradients must be a network, a mapping from keys to arrays, or a number of "
             f"bytes, not {type(source).__name__}."

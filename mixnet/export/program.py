@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 
+from mixnet.array_like import has_dtype
 from mixnet.base import FileFormatError, GradientError, ShapeError
 from mixnet.dtype import as_dtype
 from mixnet.export.stablehlo import parameters_beside
@@ -54,7 +55,7 @@ def load_stablehlo(
     if keywords or not positional:
         raise FileFormatError(f"{name}: its function does not take arrays, or a dict and arrays.")
     first, rest = (positional[0], positional[1:]) if _is_dict(positional[0]) else ({}, positional)
-    if not all(hasattr(each, "dtype") for each in (*first.values(), *rest)):
+    if not all(map(has_dtype, (*first.values(), *rest))):
         raise FileFormatError(
             f"{name}: the arguments of its function are nested; it should take arrays, or a dict and arrays."
         )

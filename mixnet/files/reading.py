@@ -176,9 +176,8 @@ class FileBytes:
 
     def find(self, pattern: bytes, offset: int, end: int) -> int:
         """Where ``pattern`` begins first from ``offset`` on, wholly below ``end``; -1 if nowhere."""
-        step = (
-            1 << 10
-        )  # the next one is often near: where all are damaged it is asked for very often
+        # The next one is often near, and in a badly damaged file this runs very often.
+        step = 1 << 10
         while offset < end:
             content = os.pread(self._number, min(step, end - offset), offset)
             step = min(2 * step, _CHUNK)

@@ -148,7 +148,7 @@ def _remove_left(path: Path) -> None:
 def _remove_unlocked(path: Path) -> None:
     file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while somebody writes
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while another process writes
         os.unlink(path)
     finally:
         os.close(file)

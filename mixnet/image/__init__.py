@@ -66,8 +66,7 @@ from mixnet.process.lazy import star_names as _star_names
 from mixnet.process.lazy import submodules as _submodules
 from mixnet.util import is_np_array as is_np_array
 
-__getattr__, __dir__ = _submodules(
-    __name__, {"cv2": "cv2"}, globals()
-)  # not before it is asked for
+# OpenCV is imported on first use.
+__getattr__, __dir__ = _submodules(__name__, {"cv2": "cv2"}, globals())
 
 __all__ = [*_star_names(globals(), ("det", "detection", "image")), "cv2"]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mixnet.array_like import has_shape
 from mixnet.base import CheckError, DTypeError, IndexingError, NotDefinedError
 from mixnet.image.host import Size, as_array, interpolation, pixels_of
 from mixnet.image.transform import (
@@ -66,6 +68,11 @@ class Augmenter(WithArguments):
         """
         raise NotDefinedError(f"{type(self).__name__} does not define __call__(self, src).")
 
+    @property
+    def _parts(self) -> Sequence[Augmenter]:
+        """The augmenters that it calls."""
+        return ()
+
 
 class _Augmenters(Augmenter):
     """Augmenters that are called one after another."""
@@ -73,6 +80,10 @@ class _Augmenters(Augmenter):
     def __init__(self, ts: list[Augmenter]):
         super().__init__()
         self.ts = ts
+
+    @property
+    def _parts(self) -> Sequence[Augmenter]:
+        return self.ts
 
     def dumps(self) -> Any:
         """JSON of the name and of the parts."""
@@ -434,12 +445,10 @@ def _normalizer(mean: ArrayLike | None, std: ArrayLike | None) -> list[Augmenter
     for value, default in ((mean, IMAGENET_MEAN), (std, IMAGENET_STD)):
         if value is True:
             value = array(default)
-        elif value is not None:
-            shape = getattr(value, "shape", None)
-            if shape is None or shape[0] not in (1, 3):
-                raise CheckError(
-                    f"mean and std must be arrays of 1 or 3 numbers, True or None, not {value!r}."
-                )
+        elif value is not None and (not has_shape(value) or value.shape[0] not in (1, 3)):
+            raise CheckError(
+                f"mean and std must be arrays of 1 or 3 numbers, True or None, not {value!r}."
+            )
         values.append(value)
     return [] if all(value is None for value in values) else [ColorNormalizeAug(*values)]
 

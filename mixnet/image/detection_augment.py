@@ -70,6 +70,10 @@ class DetBorrowAug(DetAugmenter):
         super().__init__()
         self.augmenter = augmenter
 
+    @property
+    def _parts(self) -> Sequence[Augmenter]:
+        return [self.augmenter]
+
     def dumps(self) -> Any:
         """JSON of the name and of the augmenter."""
         return [self.__class__.__name__.lower(), self.augmenter.dumps()]
@@ -102,6 +106,10 @@ class DetRandomSelectAug(DetAugmenter):
             )
         self.aug_list = augmenters
         self.skip_prob = skip_prob if self.aug_list else 1
+
+    @property
+    def _parts(self) -> Sequence[DetAugmenter]:
+        return self.aug_list
 
     def dumps(self) -> Any:
         """JSON of the name and of the parts."""

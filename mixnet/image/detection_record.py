@@ -123,7 +123,7 @@ def samplers_of(settings: ImageDetRecordParameters) -> list[Sampler]:
     count = settings.num_crop_sampler
 
     def spread(name: str) -> tuple[Any, ...]:
-        values: tuple[Any, ...] = getattr(settings, name)
+        values: tuple[Any, ...] = vars(settings)[name]
         if len(values) == 1:
             return values * count
         if len(values) != count:
@@ -342,7 +342,7 @@ class DetectionSource(RecordSource):
         self._width = width
         self.label = (self.batch_size, width + 4), np.dtype(np.float32)
         self._augment = DefaultDetAugmenter(settings)
-        plain = {name: getattr(settings, name) for name in NormalizeParameters.table()}
+        plain = {name: vars(settings)[name] for name in NormalizeParameters.table()}
         plain |= {"max_random_contrast": 0, "max_random_illumination": 0, "mirror": False}
         values = NormalizeParameters(self.name, (), plain)
         self._normalize = Normalizer(values, np.dtype(np.float32), divides=True)

@@ -24,7 +24,6 @@ from mixnet.engine.variable import Var
 from mixnet.files.reading import content_of, lines_of, opened
 from mixnet.image import host
 from mixnet.image.augment import Augmenter, CreateAugmenter
-from mixnet.image.detection_augment import DetBorrowAug
 from mixnet.image.host import given_away
 from mixnet.image.transform import imdecode
 from mixnet.io.batch import DataBatch
@@ -148,9 +147,9 @@ class ImageIter(DataIter):
         self.imglist: dict[Any, tuple[Any, str]] | None = None
         self.seq: list[Any] | None = None
         logging.info("Using %s threads for decoding...", config.get("MXNET_CPU_WORKER_NTHREADS"))
-        logging.info(
+        logging.info(  # MXNet's spelling
             "Set enviroment variable MXNET_CPU_WORKER_NTHREADS to a larger number to use more threads."
-        )  # MXNet's words
+        )
         self._open_records(path_imgrec, path_imgidx)
         self._read_list(path_imglist, imglist, dtype)
         self.path_root = path_root
@@ -471,9 +470,6 @@ def _broken(place: str, error: Exception) -> MXNetError:
     return FileFormatError(f"Broken image {place}, {error}")
 
 
-def _is_ours(augmenter: object) -> bool:
+def _is_ours(augmenter: Augmenter) -> bool:
     """Whether an augmenter and its parts also accept NumPy arrays."""
-    parts = [*getattr(augmenter, "ts", ()), *getattr(augmenter, "aug_list", ())]
-    if isinstance(augmenter, DetBorrowAug):
-        parts.append(augmenter.augmenter)
-    return type(augmenter).__module__.startswith(_OURS) and all(_is_ours(each) for each in parts)
+    return type(augmenter).__module__.startswith(_OURS) and all(map(_is_ours, augmenter._parts))

@@ -146,9 +146,12 @@ class DefaultAugmenter:
             or settings.min_img_size != 0
         )
         self._squares = settings.max_crop_size != -1 or settings.min_crop_size != -1
-        self._jitters = [
-            name for name in ("brightness", "contrast", "saturation") if getattr(settings, name) > 0
-        ]
+        jitters = {
+            "brightness": settings.brightness,
+            "contrast": settings.contrast,
+            "saturation": settings.saturation,
+        }
+        self._jitters = {name: most for name, most in jitters.items() if most > 0}
         self.is_random = bool(
             settings.rand_crop or settings.random_resized_crop or self._affine or self._squares
             or self._jitters or settings.pca_noise or settings.random_h or settings.random_s
@@ -299,9 +302,8 @@ class DefaultAugmenter:
             names = list(self._jitters)
             draw.shuffle(names)
             for name in names:
-                alpha = np.float32(
-                    1 + draw.uniform(-getattr(settings, name), getattr(settings, name))
-                )
+                most = self._jitters[name]
+                alpha = np.float32(1 + draw.uniform(-most, most))
                 coloured *= alpha
                 if name == "contrast":
                     coloured += (1 - alpha) * float(pixels.mean(axis=(0, 1)) @ GREY[0, 0])

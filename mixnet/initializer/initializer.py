@@ -127,7 +127,8 @@ class Initializer:
                     f"Parameter {str(desc)!r}: its attribute __init__={own!r:.80} is not a valid "
                     f"initializer: {error}"
                 ) from error
-            getattr(initializer, "_init_weight", initializer)(desc, arr)
+            fill = initializer._init_weight if isinstance(initializer, Initializer) else initializer
+            fill(desc, arr)
             self._log(desc, own, arr)
         else:
             self._log(desc, self._fill_by_name(desc, arr), arr)
@@ -228,3 +229,9 @@ def create(*args: object, **kwargs: object) -> Any:
     if args and callable(args[0]) and not isinstance(args[0], Initializer):
         return args[0]  # Mixed, Load, or a function of a name and an array
     return _create(*args, **kwargs)
+
+
+def draws_numbers(init: object) -> bool:
+    """Whether an initializer, or the one of this name, draws random numbers, as far as that is known."""
+    initializer = create(init)
+    return initializer.draws if isinstance(initializer, Initializer) else True

@@ -301,30 +301,30 @@ class MXDataIter(DataIter):
         assert self._current is not None
         return self._current
 
-    def _of_current(self, name: str) -> Any:
+    @property
+    def _batch(self) -> Any:
         if self._current is None:
             raise MXNetError("There is no batch: call next() or iter_next() first.")
-        value = getattr(self._current, name)
-        return value[0] if name in ("data", "label") else value
+        return self._current
 
     def getdata(self) -> NDArray:
         """Data of the batch."""
-        data: NDArray = self._of_current("data")
+        data: NDArray = self._batch.data[0]
         return data
 
     def getlabel(self) -> NDArray:
         """Labels of the batch."""
-        label: NDArray = self._of_current("label")
+        label: NDArray = self._batch.label[0]
         return label
 
     def getindex(self) -> np.ndarray:
         """Indices of the samples."""
-        index: np.ndarray = self._of_current("index")
+        index: np.ndarray = self._batch.index
         return index
 
     def getpad(self) -> int:
         """Number of samples at the end of the batch that only fill it up."""
-        pad: int = self._of_current("pad")
+        pad: int = self._batch.pad
         return pad
 
     def __del__(self) -> None:

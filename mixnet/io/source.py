@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.array_like import HasDType, is_array_like
 from mixnet.base import AttributeTypeError, CheckError
-from mixnet.dtype import HasDType
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse import array as sparse_array
@@ -36,7 +36,8 @@ def is_stored(source: object) -> bool:
     """Whether rows are read from a file on demand: an ``h5py.Dataset`` or similar."""
     return (
         not isinstance(source, (NDArray, np.ndarray, np.generic))
-        and all(hasattr(source, name) for name in ("shape", "dtype", "__getitem__"))
+        and is_array_like(source)
+        and hasattr(source, "__getitem__")
         and not _is_of_scipy(source)
     )
 

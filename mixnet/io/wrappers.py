@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mixnet import engine
@@ -14,7 +14,8 @@ from mixnet.io.iterator import DataIter
 from mixnet.process.overridden import Methods
 
 
-def _check_iterator(title: str, iterator: object) -> None:
+def check_iterator(title: str, iterator: object) -> None:
+    """Raise unless an object is an iterator of batches, which describes its data."""
     if not hasattr(iterator, "provide_data"):
         raise ObjectKindError(
             f"{title} takes an iterator of batches, such as mx.io.NDArrayIter(...), not {iterator!r:.60}."
@@ -61,7 +62,7 @@ class ResizeIter(_OverIterators):
 
     def __init__(self, data_iter: DataIter, size: int, reset_internal: bool = True):
         super().__init__()
-        _check_iterator("ResizeIter", data_iter)
+        check_iterator("ResizeIter", data_iter)
         self.data_iter = data_iter
         self.size = size
         self.reset_internal = reset_internal
@@ -127,7 +128,7 @@ class PrefetchingIter(_OverIterators):
         if not self.iters:
             raise CheckError("PrefetchingIter takes at least one iterator.")
         for each in self.iters:
-            _check_iterator("PrefetchingIter", each)
+            check_iterator("PrefetchingIter", each)
         self.rename_data = rename_data
         self.rename_label = rename_label
         self.batch_size = self.provide_data[0][1][0]
@@ -148,10 +149,10 @@ class PrefetchingIter(_OverIterators):
 
             engine.push(work, (), (variable,), "io", name=f"{type(iterator).__name__}.next")
 
-    def _described(self, kind: str, renames: Any) -> list[Any]:
+    @staticmethod
+    def _described(described_by_iterator: Iterable[Any], renames: Any) -> list[Any]:
         descriptions = []
-        for i, iterator in enumerate(self.iters):
-            described = getattr(iterator, kind)
+        for i, described in enumerate(described_by_iterator):
             if renames is None:
                 descriptions += described
                 continue
@@ -164,12 +165,12 @@ class PrefetchingIter(_OverIterators):
     @property
     def provide_data(self) -> list[Any]:
         """Descriptions of the data of all iterators."""
-        return self._described("provide_data", self.rename_data)
+        return self._described((each.provide_data for each in self.iters), self.rename_data)
 
     @property
     def provide_label(self) -> list[Any]:
         """Descriptions of the labels of all iterators."""
-        return self._described("provide_label", self.rename_label)
+        return self._described((each.provide_label for each in self.iters), self.rename_label)
 
     def _settle(self) -> None:
         for variable in self._variables:

@@ -31,6 +31,8 @@ class KVStoreBase:
     """
 
     OPTIMIZER = "optimizer"
+    handle: Any = None
+    """The store underneath; a program's own kinds have none."""
     kv_registry: ClassVar[dict[str, type[KVStoreBase]]] = {}
 
     def __init_subclass__(cls, **kwargs: object) -> None:

@@ -15,7 +15,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.runtime.devices.collective import all_reduce, run_on_mesh
 from mixnet.runtime.value.value import Value
 
-_LARGE = 1 << 18  # elements of a value that is kept apart from others
+_LARGE = 1 << 18  # elements of a value that is stored separately
 
 
 class DeviceStore(LocalStore):

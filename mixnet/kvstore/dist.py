@@ -118,9 +118,8 @@ class OverProcesses(InJob):
     def __init__(self) -> None:
         super().__init__()
         self._sent_as: Compression | None = None
-        self._unsent: dict[
-            Key, list[Value]
-        ] = {}  # residuals of the compression, and what else it keeps
+        # Residuals of the compression and its other state.
+        self._unsent: dict[Key, list[Value]] = {}
         self._rows: dict[Key, list[RowsOfAll]] = {}  # pushed, not in the stored value yet
         self._steps: StepsInOne = StepsOverProcesses(self, self.world)
 

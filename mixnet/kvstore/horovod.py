@@ -25,7 +25,7 @@ class Horovod(WithoutOptimizer):
         from mixnet.kvstore.dist import DistDeviceStore
 
         world(may_be_alone=True)
-        self.handle = DistDeviceStore()
+        self.handle: DistDeviceStore = DistDeviceStore()
 
     def broadcast(
         self,

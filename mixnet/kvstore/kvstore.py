@@ -37,7 +37,7 @@ class KVStore(KVStoreBase):
     """
 
     def __init__(self, handle: LocalStore):
-        self.handle = handle
+        self.handle: LocalStore = handle
         self._type = "local"
         self._updater: Any = None
         self._is_p3 = False

@@ -19,7 +19,7 @@ class KVStoreServer:
 
     def __init__(self, kvstore: KVStoreBase):
         self.kvstore = kvstore
-        self.handle = getattr(kvstore, "handle", None)
+        self.handle = kvstore.handle
         self.init_logginig = False  # the spelling is MXNet's
         self.logger = logging.getLogger("mixnet.kvstore.server")
 

@@ -54,9 +54,8 @@ class PowerSGD:
         gradient, residual, before = arrays
         exact = jnp.promote_types(gradient.dtype, jnp.float32)
         total = (gradient.astype(exact) + residual.astype(exact)).reshape(_matrix(gradient.shape))
-        start = jax.random.normal(
-            jax.random.key(0), before.shape, exact
-        )  # the same in all processes
+        # The same in all processes.
+        start = jax.random.normal(jax.random.key(0), before.shape, exact)
         q = jnp.where(jnp.any(before != 0, axis=0), before.astype(exact), start)
         p, _ = jnp.linalg.qr(jax.lax.psum(total @ q, AXIS))
         mine = total.T @ p

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import sys
 import threading
@@ -11,10 +10,11 @@ from contextlib import suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import answer_challenge, deliver_challenge
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from mixnet.distributed.job import JobError, find_job
+from mixnet.distributed.job import Job
 from mixnet.distributed.member import Member
+from mixnet.distributed.roles import run_and_exit
 from mixnet.kvstore.job_key import read
 from mixnet.kvstore.messages import receive, send
 from mixnet.kvstore.secure_connection import of_worker
@@ -85,25 +85,12 @@ def _serve(accepted: socket.socket, shard: Shard, secret: bytes) -> None:
             send(connection, answer)
 
 
-def serve() -> None:
-    """Serve, then end the process.
-
-    Raises:
-        SystemExit: the job has ended.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        code = _run()
-    except JobError as error:
-        print(f"mixnet server: {error}", file=sys.stderr, flush=True)
-        code = error.exit_code
-    sys.stdout.flush()
-    os._exit(code)  # no program of workers runs here
+def serve() -> NoReturn:
+    """Serve, then end the process."""
+    run_and_exit("server", _run)
 
 
-def _run() -> int:
-    job = find_job()
-    assert job is not None
+def _run(job: Job) -> int:
     member = Member(job)
     serving = Serving(member.address)
     is_well = member.wait_for_end(serving.start)

@@ -266,7 +266,7 @@ class Shard:
         try:
             database.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?)", rows)
             database.execute("COMMIT")
-        except BaseException:  # such as a full disk: the next one starts anew
+        except BaseException:  # such as a full disk: the next one starts again
             if database.in_transaction:
                 database.execute("ROLLBACK")
             raise

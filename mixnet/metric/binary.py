@@ -132,7 +132,7 @@ class _Binary(EvalMetric):
         return type(self)._score(counts.tolist()) * count, count
 
     def reset(self) -> None:
-        """Start anew."""
+        """Start again."""
         self._counts = self._all_counts = np.zeros(4)
         super().reset()
 

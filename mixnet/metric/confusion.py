@@ -122,7 +122,7 @@ class PCC(EvalMetric):
         return total
 
     def reset(self) -> None:
-        """Start anew."""
+        """Start again."""
         self._pending = self._earlier = None
         self._num = self._global_num = 0.0
         self._own = self._all = np.zeros((self._k, self._k))

@@ -81,7 +81,7 @@ class PearsonCorrelation(EvalMetric):
         self._state: Any = np.zeros(7)
 
     def reset(self) -> None:
-        """Start anew."""
+        """Start again."""
         super().reset()
         if self.average == "micro":
             self.reset_micro()

@@ -186,7 +186,7 @@ class EvalMetric:
         raise NotDefinedError(f"{type(self).__name__} does not define update(labels, preds).")
 
     def reset(self) -> None:
-        """Start anew."""
+        """Start again."""
         self._pending = self._earlier = None
         self._num, self._sum = self._zero, 0.0
         self._global_num, self._global_sum = self._zero, 0.0

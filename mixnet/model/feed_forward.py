@@ -189,6 +189,11 @@ def _validate(
     eval_data.reset()
 
 
+def _with_names(arrays: dict[str, Any] | None, names: Sequence[str]) -> dict[str, Any] | None:
+    """The arrays with these names; None and an empty dict as they are."""
+    return {k: v for k, v in arrays.items() if k in names} if arrays else arrays
+
+
 class FeedForward(BASE_ESTIMATOR):
     """A symbol with methods to fit, predict and score.
 
@@ -257,13 +262,9 @@ class FeedForward(BASE_ESTIMATOR):
         self.argument_checked = True
         _check_arguments(self.symbol)
         if self.allow_extra_params:
-            for attribute, names in (
-                ("arg_params", self.symbol.list_arguments()),
-                ("aux_params", self.symbol.list_auxiliary_states()),
-            ):
-                value = getattr(self, attribute)
-                if value:
-                    setattr(self, attribute, {k: v for k, v in value.items() if k in names})
+            arguments, states = self.symbol.list_arguments(), self.symbol.list_auxiliary_states()
+            self.arg_params = _with_names(self.arg_params, arguments)
+            self.aux_params = _with_names(self.aux_params, states)
 
     def _init_params(
         self, inputs: Sequence[Any], overwrite: bool = False

@@ -16,7 +16,6 @@ from mixnet.base import (
     AttributeValueError,
     CheckError,
     FileFormatError,
-    ObjectKindError,
 )
 from mixnet.base import _as_list as _as_list
 from mixnet.checkpoint import save_parameters, split_parameters
@@ -25,6 +24,7 @@ from mixnet.initializer import Uniform as Uniform
 from mixnet.io import DataBatch as DataBatch
 from mixnet.io import DataDesc as DataDesc
 from mixnet.io import DataIter as DataIter
+from mixnet.io.wrappers import check_iterator
 from mixnet.model.batch_end import BatchEndParam as BatchEndParam
 from mixnet.model.batch_end import call_each
 from mixnet.module.descriptions import _check_input_names as _check_input_names
@@ -345,11 +345,7 @@ class BaseModule:
         Raises:
             TypeError: ``train_data`` is not an iterator over batches.
         """
-        if not hasattr(train_data, "provide_data"):
-            raise ObjectKindError(
-                f"fit: train_data must be an iterator of batches, such as mx.io.NDArrayIter(data, label, "
-                f"batch_size), not {type(train_data).__name__}."
-            )
+        check_iterator("fit: train_data", train_data)
         self.bind(
             data_shapes=train_data.provide_data,
             label_shapes=train_data.provide_label,

@@ -63,7 +63,7 @@ def _merge(outputs: Sequence[Sequence[NDArray]], axes: Sequence[int]) -> list[ND
     return merged
 
 
-# Groups of one's own take these by MXNet's names.
+# Custom groups import these by MXNet's names.
 _load_general = _load
 _merge_multi_context = _merge
 

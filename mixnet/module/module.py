@@ -388,6 +388,35 @@ class Module(BaseModule):
         )
         self._exec_group.reshape(self._data_shapes, self._label_shapes)
 
+    def _optimizer_of(
+        self,
+        optimizer: Optimizer | str,
+        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]],
+        rescale_grad: float,
+        copies: int,
+    ) -> Optimizer:
+        """The optimizer itself or the one of a name, with the names of the parameters.
+
+        Args:
+            optimizer: the optimizer or its name.
+            optimizer_params: its arguments.
+            rescale_grad: the default factor of gradients.
+            copies: how many devices update a parameter.
+        """
+        idx2name = {
+            i * copies + k: name
+            for k in range(copies)
+            for i, name in enumerate(self._exec_group.param_names)
+        }
+        if isinstance(optimizer, str):
+            settings = dict(optimizer_params)
+            settings.setdefault("rescale_grad", rescale_grad)
+            return opt.create(optimizer, sym=self.symbol, param_idx2name=idx2name, **settings)
+        _check_optimizer(optimizer, rescale_grad)
+        if not optimizer.idx2name:
+            optimizer.idx2name = idx2name.copy()
+        return optimizer
+
     def init_optimizer(
         self,
         kvstore: KVStoreBase | str | None = "local",
@@ -415,19 +444,9 @@ class Module(BaseModule):
         batch_size = group.batch_size
         if store and "dist" in store.type and "_sync" in store.type:
             batch_size *= store.num_workers
-        rescale_grad = 1.0 / batch_size
-        copies = 1 if on_store else count
-        idx2name = {
-            i * copies + k: name for k in range(copies) for i, name in enumerate(group.param_names)
-        }
-        if isinstance(optimizer, str):
-            settings = dict(optimizer_params)
-            settings.setdefault("rescale_grad", rescale_grad)
-            optimizer = opt.create(optimizer, sym=self.symbol, param_idx2name=idx2name, **settings)
-        else:
-            _check_optimizer(optimizer, rescale_grad)
-            if not optimizer.idx2name:
-                optimizer.idx2name = idx2name.copy()
+        optimizer = self._optimizer_of(
+            optimizer, optimizer_params, 1.0 / batch_size, copies=1 if on_store else count
+        )
         self._optimizer, self._kvstore, self._update_on_kvstore = optimizer, store, on_store
         self._updater = None
         if store:

@@ -8,9 +8,8 @@ from typing import Any
 from mixnet.base import AttributeValueError
 
 _UNUSED = b"dltensor"  # a consumer that takes ownership renames the capsule
-_PLACE_OF_DEVICE = ctypes.sizeof(
-    ctypes.c_void_p
-)  # in DLManagedTensor, after the address of the data
+# In DLManagedTensor, after the address of the data.
+_PLACE_OF_DEVICE = ctypes.sizeof(ctypes.c_void_p)
 
 
 class Capsule:

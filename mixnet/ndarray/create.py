@@ -42,6 +42,11 @@ Shape = int | Sequence[int]
 on_matrix: list[Callable[..., NDArray]] = []
 
 
+def is_csr_of_scipy(source: object) -> bool:
+    """Whether it is a csr matrix of scipy."""
+    return getattr(source, "format", None) == "csr"
+
+
 def array(source_array: ArrayLike, ctx: Context | None = None, dtype: DTypeLike = None) -> NDArray:
     """An array with a copy of ``source_array``.
 
@@ -57,7 +62,7 @@ def array(source_array: ArrayLike, ctx: Context | None = None, dtype: DTypeLike 
     if isinstance(source_array, NDArray):
         result: NDArray = source_array.copyto(as_context(ctx))
         return result if dtype is None else result.astype(dtype, copy=False)
-    if getattr(source_array, "format", None) == "csr":  # a matrix of scipy
+    if is_csr_of_scipy(source_array):
         return on_matrix[0](source_array, ctx, dtype)
     target_dtype = as_dtype(dtype)
     try:

@@ -159,9 +159,8 @@ class NDArray(Handle, Installed):
             return self._value
         base = link.base
         if base is not None:
-            version = (
-                base._link.version
-            )  # before what it holds: a write in between is seen the next time
+            # Read before the content, so that a write in between is noticed the next time.
+            version = base._link.version
             base_value = base._read()
             if link.read_version != version:
                 origin = link.origin

@@ -25,6 +25,7 @@ from mixnet.ndarray import create as _create
 from mixnet.ndarray import operators as _operators
 from mixnet.ndarray import sparse_rules as _rules  # noqa: F401 - installs the rules
 from mixnet.ndarray.create import array as _dense_array
+from mixnet.ndarray.create import is_csr_of_scipy
 from mixnet.ndarray.create import zeros as _dense_zeros
 from mixnet.ndarray.csr_array import CSRNDArray as CSRNDArray
 from mixnet.ndarray.namespace import below
@@ -116,7 +117,7 @@ def array(source_array: Any, ctx: Context | None = None, dtype: DTypeLike = None
     if isinstance(source_array, BaseSparseNDArray):
         result = source_array.copyto(context)
         return result if dtype is None else result.astype(dtype)
-    if _is_matrix(source_array):
+    if is_csr_of_scipy(source_array):
         matrix = source_array.copy()
         matrix.sum_duplicates()
         parts = (matrix.data, matrix.indices, matrix.indptr)
@@ -125,16 +126,16 @@ def array(source_array: Any, ctx: Context | None = None, dtype: DTypeLike = None
         raise AttributeKindError(
             "sparse.array takes a sparse array; a.tostype('csr') makes one of a dense array."
         )
-    hint = ", which m.tocsr() makes of it" if hasattr(source_array, "tocsr") else ""
+    hint = ", which m.tocsr() makes of it" if _is_of_scipy(source_array) else ""
     raise AttributeValueError(
         f"sparse.array takes a sparse array or a csr matrix of scipy{hint}, not "
         f"{type(source_array).__name__}; mx.nd.array(...).tostype('csr') makes one of dense data."
     )
 
 
-def _is_matrix(source: int | Sequence[int]) -> bool:
-    """Whether it is a csr matrix of scipy."""
-    return getattr(source, "format", None) == "csr"
+def _is_of_scipy(source: object) -> bool:
+    """Whether it is a matrix of scipy, in any format."""
+    return hasattr(source, "tocsr")
 
 
 _create.on_matrix.append(array)
@@ -182,7 +183,7 @@ def csr_matrix(
     context = as_context(ctx)
     if isinstance(arg1, tuple):
         return _csr_of_parts(arg1, shape, context, dtype)
-    if isinstance(arg1, CSRNDArray) or _is_matrix(arg1):
+    if isinstance(arg1, CSRNDArray) or is_csr_of_scipy(arg1):
         matrix = array(arg1, context, dtype)
     else:
         matrix = _of_dense("csr_matrix", arg1, context, dtype).tostype("csr")
@@ -199,7 +200,7 @@ def _of_dense(
         raise AttributeValueError(
             f"{name}: a {source.stype} array cannot be converted here; use tostype."
         )
-    if hasattr(source, "tocsr"):
+    if _is_of_scipy(source):
         raise AttributeTypeError(
             f"{name}: a {type(source).__name__} is not in csr format; use tocsr()."
         )

@@ -75,9 +75,8 @@ class BaseSparseNDArray(NDArray):
             return self._variable
         if self._stored_value().node is None:
             return self._dense()._read()
-        with RecordingScope(
-            True, None
-        ):  # the stored values are on a tape, and so is what they make
+        # The stored values are on a tape, and so is the array that they make.
+        with RecordingScope(True, None):
             self._variable = self._dense()._read()
         return self._variable
 

@@ -25,7 +25,7 @@ _WITHOUT_OPTIONS = {
 }  # fmt: skip
 # For these dtypes MXNet raises NotImplementedError, for others TypeError, NumPy's objects too.
 _NUMBERS: list[Any] = ["float16", "float32", "float64", "int8", "uint8", "int32", "int64"]
-_NUMBERS += [getattr(onp, name) for name in _NUMBERS]
+_NUMBERS += [onp.dtype(name).type for name in _NUMBERS]
 
 
 def check_options(function: str, options: dict[str, Any]) -> None:

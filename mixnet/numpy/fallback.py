@@ -209,5 +209,5 @@ def __getattr__(name: str) -> Any:
     if name in FUNCTIONS:
         return FUNCTIONS[name]
     if name in _ON_DEVICE:
-        return getattr(importlib.import_module("mixnet.numpy"), name)
+        return vars(importlib.import_module("mixnet.numpy"))[name]
     raise UnknownAttributeError(f"module {__name__!r} has no attribute {name!r}.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as onp
 
+from mixnet.array_like import has_dtype
 from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
@@ -71,7 +72,7 @@ class ndarray(NDArray):
     def _from_source(cls, source: Any, context: Context | None = None, dtype: Any = None) -> Self:
         if dtype is None:
             # A column of pandas has a dtype, too, which may be one of Python objects.
-            own = getattr(source, "dtype", None)
+            own = source.dtype if has_dtype(source) else None
             if not isinstance(own, onp.dtype) or own.kind == "O":
                 dtype = onp.float32
         target_dtype = None if dtype is None else as_dtype(dtype)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
+from mixnet.array_like import has_shape, shape_of
 from mixnet.base import AttributeTypeError, AttributeValueError, NotAnArrayError
 from mixnet.numpy.call import NUMBERS, as_axes, as_operator, call, is_array
 
@@ -55,7 +56,7 @@ def inner(a: Operand, b: Operand) -> Any:
         a: any shape.
         b: the same extent in its last axis.
     """
-    if is_array(a) and is_array(b) and () in (getattr(a, "shape", None), getattr(b, "shape", None)):
+    if is_array(a) and is_array(b) and () in (shape_of(a), shape_of(b)):
         return call("_npi_multiply", a, b)
     return tensordot(a, b, [-1, -1])
 
@@ -101,7 +102,7 @@ def tensordot(a: Operand, b: Operand, axes: int | Sequence[int] = 2) -> Any:
 
 def _counted_from_first(array: Operand, axes: tuple[int, ...]) -> tuple[int, ...]:
     """Axes without negative numbers; of a symbol as they are, for nobody knows how many it has."""
-    return tuple(i % array.ndim for i in axes) if hasattr(array, "ndim") else axes
+    return tuple(i % array.ndim for i in axes) if has_shape(array) else axes
 
 
 def einsum(*operands: object, **kwargs: object) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
+from mixnet.array_like import has_shape, shape_of
 from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
@@ -177,7 +178,7 @@ def broadcast_arrays(*args: Any) -> list[Any]:
     Args:
         args: arrays whose shapes can be broadcast.
     """
-    if not all(isinstance(each, NUMBERS) or hasattr(each, "shape") for each in args):
+    if not all(isinstance(each, NUMBERS) or has_shape(each) for each in args):
         raise NotDefinedError("broadcast_arrays takes arrays and numbers.")
     arrays = [as_array(each) for each in args]
     shape = onp.broadcast_shapes(*[each.shape for each in arrays])
@@ -267,7 +268,7 @@ def column_stack(tup: Sequence[Operand]) -> Any:
 
 
 def _check_axis(name: str, ary: Any, axis: int) -> None:
-    if hasattr(ary, "shape") and not -len(ary.shape) <= axis < len(ary.shape):
+    if has_shape(ary) and not -len(ary.shape) <= axis < len(ary.shape):
         raise AxisError(
             f"{name}: axis={axis} is out of range: the array has {len(ary.shape)} axes."
         )
@@ -290,7 +291,7 @@ def _cut(ary: Any, parts: Any, axis: int) -> list[Any]:
         return [ary[:] for _ in range(int(parts))]  # of no elements any part has none
     if whole:
         pieces = call("_npi_split", ary, indices=(), axis=axis, sections=int(parts))
-    elif not hasattr(ary, "shape"):  # a symbol: its extent is not known yet
+    elif not has_shape(ary):  # a symbol: its extent is not known yet
         pieces = call("_npi_split", ary, indices=(0, *map(int, parts)), axis=axis)
     else:
         # Indices beyond the end leave empty parts, as NumPy has it.
@@ -299,11 +300,7 @@ def _cut(ary: Any, parts: Any, axis: int) -> list[Any]:
         if sorted(starts) != starts:
             return [_slice(ary, a, b, axis) for a, b in itertools.pairwise([*starts, extent])]
         pieces = call("_npi_split", ary, indices=tuple(starts), axis=axis)
-    return (
-        list(pieces)
-        if isinstance(pieces, (list, tuple)) or not hasattr(pieces, "shape")
-        else [pieces]
-    )
+    return list(pieces) if isinstance(pieces, (list, tuple)) or not has_shape(pieces) else [pieces]
 
 
 def _slice(ary: Any, begin: int, end: int, axis: int) -> Any:
@@ -321,7 +318,7 @@ def split(ary: Operand, indices_or_sections: int | Sequence[int], axis: int = 0)
     Raises:
         ValueError: the extent does not divide into that many parts.
     """
-    if isinstance(indices_or_sections, (int, onp.integer)) and hasattr(ary, "shape"):
+    if isinstance(indices_or_sections, (int, onp.integer)) and has_shape(ary):
         _check_axis("split", ary, axis)
         parts, extent = indices_or_sections, ary.shape[axis]
         if parts <= 0 or extent % parts:
@@ -410,7 +407,7 @@ def tile(A: Operand, reps: int | Sequence[int]) -> Any:
         reps: a number, or one for each axis; missing axes are added in front.
     """
     reps = (reps,) if isinstance(reps, (int, onp.integer)) else tuple(reps)
-    if is_array(A) and 0 not in reps and reps and len(getattr(A, "shape", (1,))):
+    if is_array(A) and 0 not in reps and reps and shape_of(A) != ():
         return call("tile", A, reps=reps)
     if isinstance(A, NUMBERS):
         return onp.tile(A, reps)

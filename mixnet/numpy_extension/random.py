@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def seed(seed: int, ctx: Context | str = "all") -> None:
-    """Start the random numbers anew, of one context or of all: the same seed, the same numbers.
+    """Restart the random numbers, of one context or of all: the same seed, the same numbers.
 
     Args:
         ctx: a context, or ``'all'``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -253,13 +254,16 @@ class Optimizer:
                 ) from None
         return factors
 
+    def _lr_mults(self, indices: Sequence[Index]) -> list[float]:
+        return self._mults(indices, attrgetter("lr_mult"), self.lr_mult)
+
     def _mults(
-        self, indices: Sequence[Index], own: str, table: Mapping[Index, float]
+        self, indices: Sequence[Index], own: Callable[[Any], float], table: Mapping[Index, float]
     ) -> list[float]:
-        """Factors: the attribute ``own`` of each parameter, or what the table has."""
+        """Factors: ``own`` of each parameter, or what the table has."""
         parameters = self.param_dict
         return [
-            getattr(parameters[index], own) if index in parameters else self._mult(index, table)
+            own(parameters[index]) if index in parameters else self._mult(index, table)
             for index in indices
         ]
 
@@ -273,7 +277,7 @@ class Optimizer:
     def _get_lrs(self, indices: Sequence[Index]) -> list[Any]:
         """Learning rates of parameters now."""
         lr = self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
-        return [lr * mult for mult in self._mults(indices, "lr_mult", self.lr_mult)]
+        return [lr * mult for mult in self._lr_mults(indices)]
 
     def _get_lr(self, index: Index) -> Any:
         return self._get_lrs([index])[0]
@@ -281,7 +285,7 @@ class Optimizer:
     def _get_wds(self, indices: Sequence[Index]) -> list[Any]:
         """Weight decays of parameters."""
         wd = self.wd
-        return [wd * mult for mult in self._mults(indices, "wd_mult", self.wd_mult)]
+        return [wd * mult for mult in self._mults(indices, attrgetter("wd_mult"), self.wd_mult)]
 
     def _get_wd(self, index: Index) -> Any:
         return self._get_wds([index])[0]

@@ -72,9 +72,12 @@ class LAMB(MixedRules):
                 "step_count": (self._index_update_count[i],), "num_tensors": 1,
             }  # fmt: skip
             numbers["learning_rates"], numbers["wds"] = numbers.pop("lr"), numbers.pop("wd")
-            for bound in ("lower_bound", "upper_bound"):
-                if getattr(self, bound) is not None:
-                    numbers[bound] = getattr(self, bound)
+            for name, bound in (
+                ("lower_bound", self.lower_bound),
+                ("upper_bound", self.upper_bound),
+            ):
+                if bound is not None:
+                    numbers[name] = bound
             if mixed:
                 copy, moments = s
                 steps.append(Step.of("_multi_mp_lamb_update", (w, g, *moments, copy), numbers))

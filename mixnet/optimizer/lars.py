@@ -96,7 +96,7 @@ class LARS(Momentum):
         self.cur_lr = self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
         if self.last_lr is None:
             self.last_lr = self.cur_lr
-        return [self.cur_lr * mult for mult in self._mults(indices, "lr_mult", self.lr_mult)]
+        return [self.cur_lr * mult for mult in self._lr_mults(indices)]
 
     def set_wd_mult(self, args_wd_mult: Mapping[Index, float]) -> None:
         """Factors of the weight decay; by default only names that end in ``_weight`` decay."""

@@ -33,7 +33,7 @@ NDabs = _OPERATORS.function("abs")
 
 
 def __getattr__(name: str) -> _Any:
-    # Optimizers of one's own take from here the operators and arrays that MXNet's file computes with.
+    # Custom optimizers import from here the operators and arrays of MXNet's file.
     if name.startswith("_") or not hasattr(_nd, name):
         raise _UnknownAttributeError(f"module {__name__!r} has no attribute {name!r}.")
     return getattr(_nd, name)

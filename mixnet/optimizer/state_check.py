@@ -142,8 +142,9 @@ def _is_single(value: object) -> bool:
 
 
 def _check_steps(scheduler: LRScheduler | None) -> None:
-    steps = getattr(scheduler, "step", 1)
-    for step in steps if isinstance(steps, list) else [steps]:
+    if not isinstance(scheduler, (lr_scheduler.FactorScheduler, lr_scheduler.MultiFactorScheduler)):
+        return
+    for step in scheduler.step if isinstance(scheduler.step, list) else [scheduler.step]:
         if not isinstance(step, (int, float)) or step < 1:
             raise _bad(scheduler, "step", step)
 

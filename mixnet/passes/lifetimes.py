@@ -57,9 +57,19 @@ class Array:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        facts = {"shape": list(self.shape), "dtype": self.dtype.name, "nbytes": self.nbytes}
-        names = ("name", "node", "index", "kind", "first", "last", "storage", "offset")
-        return {**{name: getattr(self, name) for name in names}, **facts}
+        return {
+            "name": self.name,
+            "node": self.node,
+            "index": self.index,
+            "kind": self.kind,
+            "first": self.first,
+            "last": self.last,
+            "storage": self.storage,
+            "offset": self.offset,
+            "shape": list(self.shape),
+            "dtype": self.dtype.name,
+            "nbytes": self.nbytes,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,9 +156,8 @@ def _kinds(graph: Graph) -> dict[Entry, str]:
     """The kind of each entry that is not internal."""
     kinds = {Entry(node): "argument" for node in graph.inputs}
     first_gradient = graph.num_outputs + len(graph.states)
-    for number in reversed(
-        range(len(graph.heads))
-    ):  # an array that is also an output is placed as one
+    # An array that is also an output is placed as an output.
+    for number in reversed(range(len(graph.heads))):
         kind = "gradient" if number >= first_gradient else "state"
         kinds[graph.heads[number]] = "output" if number < graph.num_outputs else kind
     for number in graph.states:

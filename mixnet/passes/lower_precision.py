@@ -134,9 +134,8 @@ class _Casts:
 
     def __init__(self, precision: Precision):
         self.precision = precision
-        self.kinds: dict[
-            Node, str | None
-        ] = {}  # the precision of a node's outputs; None if unknown
+        # The precision of a node's outputs; None if unknown.
+        self.kinds: dict[Node, str | None] = {}
         self._casts: dict[tuple[Entry, np.dtype], Entry] = {}
 
     def kind(self, entry: Entry) -> str | None:

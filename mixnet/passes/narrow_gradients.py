@@ -141,9 +141,8 @@ class _Rewrite:
             node.op.forward, node.statics[0], node.scalars, node.inputs[headed:]
         )
         computed = self.forward.get(expression)
-        if (
-            computed not in self.narrowed
-        ):  # otherwise it would be computed after the gradient, or not at all
+        # Otherwise it would be computed after the gradient, or not at all.
+        if computed not in self.narrowed:
             computed = None
         key = (node.op, node.statics, tuple(self.specs[e] for e in node.inputs), len(node.scalars))
         gradient = _gradients.get(key)

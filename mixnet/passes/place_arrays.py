@@ -58,9 +58,8 @@ class _Placement:
         self.rank = rank = [0] * len(sizes)
         for place, i in enumerate(order):
             rank[i] = place
-        self.earlier = [
-            [j for j in conflicts[i] if rank[j] < rank[i]] for i in range(len(sizes))
-        ]  # for each storage, those that are placed before it
+        # For each storage, the conflicting ones that are placed before it.
+        self.earlier = [[j for j in conflicts[i] if rank[j] < rank[i]] for i in range(len(sizes))]
         self.work = work
 
     def run(self) -> tuple[list[int], int]:

@@ -217,9 +217,8 @@ def _part_of(graph: Graph, places: Mapping[Node, Context]) -> dict[Node, PartKey
     }
     nodes = graph.nodes
     after = {node: [entry.node for entry in node.inputs] for node in nodes}
-    if any(
-        node.op.takes_key for node in waits
-    ):  # parts draw in the order of the graph, as in MXNet
+    # Parts draw random numbers in the order of the graph, as in MXNet.
+    if any(node.op.takes_key for node in waits):
         drawing = [node for node in nodes if node.op is not None and node.op.takes_key]
         for first, second in itertools.pairwise(drawing):
             after[second].append(first)

@@ -98,12 +98,17 @@ class MemoryPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the figures, names of the steps, storages and arrays."""
-        figures = ("total", "lower_bound", "arena", "argument", "gradient", "state", "workspace")
         return {
             "inplace": self.inplace,
             "co_share": self.co_share,
             "recompute": self.recompute,
-            **{f"{name}_bytes": getattr(self, f"{name}_bytes") for name in figures},
+            "total_bytes": self.total_bytes,
+            "lower_bound_bytes": self.lower_bound_bytes,
+            "arena_bytes": self.arena_bytes,
+            "argument_bytes": self.argument_bytes,
+            "gradient_bytes": self.gradient_bytes,
+            "state_bytes": self.state_bytes,
+            "workspace_bytes": self.workspace_bytes,
             "steps": self.steps,
             "live_bytes": self.live_bytes,
             "storages": [storage.to_dict() for storage in self.storages],
@@ -113,7 +118,8 @@ class MemoryPlan:
 
     def __repr__(self) -> str:
         internal = sum(array.kind not in EXTERNAL for array in self.arrays)
-        options = [name for name in ("inplace", "co_share", "recompute") if getattr(self, name)]
+        switches = {"inplace": self.inplace, "co_share": self.co_share, "recompute": self.recompute}
+        options = [name for name, is_on in switches.items() if is_on]
         lines = [
             f"Memory plan of {len(self.steps)} operations ({', '.join(options) or 'nothing shared'})",
             f"  internal arrays  {size_text(self.total_bytes)}: {internal} arrays in "

@@ -45,8 +45,14 @@ class Storage:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        facts = {name: getattr(self, name) for name in ("nbytes", "offset", "first", "last")}
-        return {"id": self.number, **facts, "arrays": [array.name for array in self.arrays]}
+        return {
+            "id": self.number,
+            "nbytes": self.nbytes,
+            "offset": self.offset,
+            "first": self.first,
+            "last": self.last,
+            "arrays": [array.name for array in self.arrays],
+        }
 
 
 def make_storages(schedule: Schedule, inplace: bool) -> list[Storage]:

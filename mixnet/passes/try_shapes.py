@@ -132,9 +132,8 @@ def only_extents(
     else:
         return {}
     shared = dict(set.intersection(*(set(each.items()) for each in fitting)))
-    for place, extent in [
-        *shared.items()
-    ]:  # another that none of the known shapes has may fit, too
+    # An extent that none of the known shapes has may fit, too.
+    for place, extent in [*shared.items()]:
         others = {extent - 1, extent + 1, 2 * extent, 3 * extent} - {0}
         if any(fits({**fitting[0], place: other}) for other in others):
             del shared[place]

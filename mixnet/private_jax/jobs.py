@@ -29,9 +29,8 @@ def start_service(address: str, processes: int, heartbeat: int, register: int) -
         heartbeat: seconds without a sign after which a process counts as lost.
         register: seconds to wait for all of them.
     """
-    os.environ.setdefault(
-        "TF_CPP_MIN_LOG_LEVEL", "1"
-    )  # as importing JAX does: no lines of XLA's log
+    # As importing JAX does: no log lines of XLA.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
     from jaxlib import _jax  # without all of JAX, which a scheduler does not need
 
     return _jax.get_distributed_runtime_service(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import pickle
+import pkgutil
 import sys
 from functools import lru_cache
 from typing import Any
@@ -85,9 +85,8 @@ class _Writer(pickle.Pickler):
             return _primitive, _place_of(each)
         if isinstance(each, jax.core.ShapedArray):
             return _array, _described(each)
-        if (
-            kind.__name__ == "TypedNdArray"
-        ):  # a number in JAX's own type; its way to be pickled fails
+        # A number in a type of JAX whose own pickling fails.
+        if kind.__name__ == "TypedNdArray":
             return _typed, (kind, np.asarray(each), _described(each.aval))
         if isinstance(each, jax.Array):
             raise UnwritableError("an array of JAX among the constants")
@@ -132,7 +131,7 @@ def _closed(jaxpr: Jaxpr, constants: list[Any]) -> Any:
 
 
 def _primitive(module: str, name: str) -> Any:
-    return getattr(importlib.import_module(module), name)
+    return pkgutil.resolve_name(f"{module}:{name}")
 
 
 _places: dict[Any, tuple[str, str]] = {}

@@ -20,20 +20,8 @@ from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType
 from typing import Any, TypeVar
 
-_SIGNALS = [
-    getattr(_signal, name)
-    for name in (
-        "SIGINT",
-        "SIGTERM",
-        "SIGHUP",
-        "SIGQUIT",
-        "SIGUSR1",
-        "SIGUSR2",
-        "SIGALRM",
-        "SIGBREAK",
-    )
-    if hasattr(_signal, name)
-]
+_NAMES = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGBREAK"]
+_SIGNALS = [each for each in signal.Signals if each.name in _NAMES]
 """Those that programs use to stop, to save or to report. Handlers of profilers must run at once."""
 
 _CORE = tuple(

@@ -21,7 +21,7 @@ _LATER_SECONDS = 0.005
 
 
 def say_again(dropped: Any) -> None:
-    """A hook for what Python drops: an interrupt is sent anew, all else goes to the hook before.
+    """A hook for what Python drops: an interrupt is sent again, everything else goes to the previous hook.
 
     Args:
         dropped: see ``sys.unraisablehook``.

@@ -37,7 +37,7 @@ ORDER = (
     "host values",  # whether a result of a backend is on the host or on the device
     "shards",  # whether an array over devices was divided into one for each
     "specs",  # which specs there are
-    "errors",  # errors of which nobody has been told
+    "errors",  # unreported errors
     "threads of BLAS",  # who wants one
     "counters",
 )

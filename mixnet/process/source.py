@@ -22,7 +22,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _NETWORKS = os.path.join(_PACKAGE, "gluon", "model_zoo") + os.sep
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
 _LAYER_METHODS = ("forward", "hybrid_forward", "__call__")
-# Installed packages lie in the folder of the standard library, and are somebody's programs.
+# Installed packages lie in the folder of the standard library, and count as programs.
 _INSTALLED = tuple(sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib"))
 
 
@@ -88,11 +88,14 @@ def is_users(file: str) -> bool:
     return not file.startswith(_STANDARD) or file.startswith(_INSTALLED)
 
 
+def ipython_shell() -> Any:
+    """The IPython shell of this process; None if there is none. This does not import IPython."""
+    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+
+
 def notebook_shell() -> Any:
     """The IPython shell of a notebook's kernel; None elsewhere."""
-    if "IPython" not in sys.modules:
-        return None
-    shell = sys.modules["IPython"].get_ipython()
+    shell = ipython_shell()
     return shell if hasattr(shell, "kernel") else None
 
 
@@ -104,7 +107,7 @@ def known_as(file: str) -> str:
         return os.path.relpath(file, os.path.dirname(_PACKAGE[:-1])).replace(os.sep, "/")
     if "ipykernel_" not in file:
         return file
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    shell = ipython_shell()
     title = None if shell is None else shell.compile.format_code_name(file)
     return title[1] if title else "a cell"
 
@@ -252,7 +255,7 @@ def _line_of(place: Place) -> int:
 
 
 def are_lines_kept() -> bool:
-    """Whether operations of this thread shall note their lines."""
+    """Whether operations of this thread record their lines."""
     return _state.on
 
 
@@ -273,6 +276,12 @@ def source_lines(boundary: FrameType | None = None, calls: bool = False) -> Iter
         yield
     finally:
         _state.on, _state.boundary, _state.calls = before
+
+
+def code_of(function: object) -> CodeType | None:
+    """The code of a function or of a bound method; None for other objects."""
+    code = getattr(function, "__code__", None)
+    return code if isinstance(code, CodeType) else None
 
 
 def function_name(function: Callable[..., Any]) -> str:

@@ -77,9 +77,8 @@ class Entered:
         """Give the task that entered what it had, whichever is running; once more does nothing."""
         opened = _open.entered
         place = next((at for at, each in enumerate(opened) if each is self), None)
-        if (
-            place is None
-        ):  # it was left already, or entered in another thread, whose state is its own
+        # It has ended already, or it began in another thread, which has its own state.
+        if place is None:
             return
         for inner in opened[place + 1 :]:
             if inner.local is self.local and inner.name == self.name and inner.task is self.task:

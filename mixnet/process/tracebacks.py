@@ -10,7 +10,7 @@ from typing import Any
 
 from mixnet import config
 from mixnet.base import MXNetError
-from mixnet.process.source import is_library, is_users
+from mixnet.process.source import ipython_shell, is_library, is_users
 
 Hook = Callable[[type[BaseException], BaseException, Any], None]
 """A function like ``sys.excepthook``."""
@@ -75,8 +75,8 @@ def print_error(kind: type[BaseException], error: BaseException, trace: Any) -> 
 
 def show_in_notebook() -> None:
     """Let the IPython shell of this process, if it has one, show this library's errors in the same way."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if shell is None or shell.custom_exceptions:  # somebody else's
+    shell = ipython_shell()
+    if shell is None or shell.custom_exceptions:  # installed by another library
         return
 
     def handle(

@@ -266,7 +266,7 @@ class _Writer:
                     stacklevel=1,
                 )
                 return
-            # A long trace takes long to write; the profiled program shall keep most of the time.
+            # A long trace takes long to write; the profiled program gets most of the time.
             wait = max(period, 10 * (time.perf_counter() - before))
 
 

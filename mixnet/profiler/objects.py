@@ -70,7 +70,7 @@ class _Span:
         self._started: int | None = None
 
     def start(self) -> None:
-        """Begin, or begin anew."""
+        """Begin, or begin again."""
         self._started = now()
 
     def stop(self) -> None:

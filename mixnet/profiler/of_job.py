@@ -12,6 +12,7 @@ from mixnet.base import AttributeTypeError
 from mixnet.distributed.clocks import Offset, offsets
 from mixnet.distributed.processes import World
 from mixnet.files.whole_file import write_whole
+from mixnet.kvstore.base import KVStoreBase
 from mixnet.profiler.control import set_state
 from mixnet.profiler.session import session
 from mixnet.profiler.trace import chrome_trace
@@ -35,7 +36,8 @@ def dump_all(store: object, filename: str | None = None, finished: bool = True) 
         AttributeTypeError: the store is that of one process.
         OSError: the file cannot be written.
     """
-    world = getattr(getattr(store, "handle", None), "world", None)
+    handle = store.handle if isinstance(store, KVStoreBase) else None
+    world = getattr(handle, "world", None)
     if not isinstance(world, World):
         raise AttributeTypeError(
             "dump_all takes a store of several processes, such as mx.kv.create('dist_sync'), "

@@ -126,6 +126,12 @@ class BaseRNNCell:
     def _gate_names(self) -> Any:
         return ()
 
+    def _maps(
+        self, inputs: Symbol | Sequence[Symbol] | None, state: object, name: str
+    ) -> tuple[Any, Any]:
+        """The affine maps of the inputs and of the state."""
+        raise NotDefinedError(f"{type(self).__name__} does not define _maps.")
+
     def begin_state(self, func: Callable[..., Any] = sym.zeros, **kwargs: object) -> list[Any]:
         """First states.
 
@@ -262,7 +268,25 @@ class _GatedCell(BaseRNNCell):
         return i2h, h2h
 
 
-class RNNCell(_GatedCell):
+class _PlainStep(BaseRNNCell):
+    """The step of cells without gates, whatever computes their two maps."""
+
+    _activation: Any
+
+    @property
+    def _gate_names(self) -> Any:
+        return ("",)
+
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
+        """Output and new state, which are the same."""
+        self._counter += 1
+        name = f"{self._prefix}t{self._counter}_"
+        i2h, h2h = self._maps(inputs, states[0], name)
+        output = self._get_activation(i2h + h2h, self._activation, name=name + "out")
+        return output, [output]
+
+
+class RNNCell(_PlainStep, _GatedCell):
     """Elman's cell: ``activation(W_i x + b_i + W_h h + b_h)``. Source: Elman, 1990.
 
     Args:

@@ -42,7 +42,7 @@ class _Cells(BaseRNNCell):
         return [state for cell in self._cells for state in cell.begin_state(**kwargs)]
 
     def unpack_weights(self, args: dict[str, Any]) -> dict[str, Any]:
-        """Arrays by name with the joined gates of all cells taken apart."""
+        """Arrays by name with the gates of all cells separated."""
         for cell in self._cells:
             args = cell.unpack_weights(args)
         return args

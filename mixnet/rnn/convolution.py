@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mixnet import symbol as sym
 from mixnet.base import CheckError, NotDefinedError
-from mixnet.rnn.cell import BaseRNNCell, RNNParams, gru_step, lstm_step
+from mixnet.rnn.cell import BaseRNNCell, RNNParams, _PlainStep, gru_step, lstm_step
 from mixnet.util import with_defaults
 
 if TYPE_CHECKING:
@@ -138,22 +138,10 @@ def _named(prefix: str) -> Any:
     )
 
 
-class ConvRNNCell(BaseConvRNNCell):
+class ConvRNNCell(_PlainStep, BaseConvRNNCell):
     """An ``RNNCell`` with convolutions in place of matrix products; arguments as of ``BaseConvRNNCell``."""
 
     __init__ = _named("ConvRNN_")
-
-    @property
-    def _gate_names(self) -> Any:
-        return ("",)
-
-    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
-        """Output and new state, which are the same."""
-        self._counter += 1
-        name = f"{self._prefix}t{self._counter}_"
-        i2h, h2h = self._maps(inputs, states[0], name)
-        output = self._get_activation(i2h + h2h, self._activation, name=name + "out")
-        return output, [output]
 
 
 class ConvLSTMCell(BaseConvRNNCell):

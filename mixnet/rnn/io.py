@@ -143,7 +143,7 @@ class BucketSentenceIter(DataIter):
         return [DataDesc(name=name, shape=shape, layout=self.layout)]
 
     def reset(self) -> None:
-        """Shuffle batches, and sentences within their buckets, and begin anew."""
+        """Shuffle batches, and sentences within their buckets, and begin again."""
         self.curr_idx = 0
         random.shuffle(self.idx)
         for each in self.data:

@@ -41,9 +41,8 @@ def flops(
     if op == _COPY:
         return 0
     declared = OPERATORS.get(op.removesuffix("_gradient").removesuffix("_channels_last"))
-    if (
-        declared is None
-    ):  # such as a whole program as one operator: no number is better than a wrong one
+    # Such as a whole program as one operator: no number is better than a wrong one.
+    if declared is None:
         return 0
     if declared.flops_rule is not None:
         named = {

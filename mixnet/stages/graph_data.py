@@ -119,6 +119,6 @@ def _outputs(node: Node, specs: dict[Entry, Known]) -> list[dict[str, Any]]:
 
 @cache
 def _name_and_size(dtype: Any) -> tuple[str, int]:
-    """NumPy spells the name of a dtype anew each time it is asked for."""
+    """NumPy builds the name of a dtype each time it is read."""
     dtype = np.dtype(dtype)
     return dtype.name, dtype.itemsize

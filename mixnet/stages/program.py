@@ -127,10 +127,10 @@ def compile_program(recording: Recording, run: bool) -> Program:
     leaves: list[Known] = [(value.spec.shape, value.spec.dtype) for value in recorded.leaves]
     graph = recording.steps[-1].graph
     program = Program(recording.name, _steps(recording, leaves), None, None, until=recorded.reason)
-    for part in ("forward", "backward"):
-        op = getattr(recording, part)
-        if op is not None:
-            setattr(program, part, graph_data(op.graph))
+    if recording.forward is not None:
+        program.forward = graph_data(recording.forward.graph)
+    if recording.backward is not None:
+        program.backward = graph_data(recording.backward.graph)
     program.plan_of = partial(memory_plan, graph, leaves)
     function = lower(graph)
 
@@ -165,18 +165,30 @@ def compile_program(recording: Recording, run: bool) -> Program:
             arrays = [array_of(value) for value in recorded.leaves]
             arrays = [jax.device_put(array, device) for array in arrays]
             times["first_run"], times["run"] = _run(compiled, [scalars, *arrays])
+    _link_stages(program, graph, traced.jaxpr, with_locations)
+    return program
+
+
+def _link_stages(program: Program, graph: Graph, jaxpr: Any, with_locations: str) -> None:
+    """Note which lines and groups of each stage come from which node of the graph.
+
+    Args:
+        program: compiled, with the text of its jaxpr and of its instructions.
+        graph: what was compiled.
+        jaxpr: the same as equations.
+        with_locations: the text of the StableHLO program with its locations.
+    """
     names = scopes(graph)
-    program.stablehlo, lines = _stablehlo(with_locations, set(names.values()))
+    scope_names = set(names.values())
+    program.stablehlo, lines = _stablehlo(with_locations, scope_names)
     program.parsed = parsed = hlo.parse(program.hlo)
     fused = groups(parsed, names.values())
     program.groups = _named(fused, graph, names)
-    equations = _equations(traced.jaxpr, set(names.values()))
-    program.links = _links(graph, names, equations, lines, parsed, fused)
-    of_scope = _equation_lines(program.jaxpr, traced.jaxpr, set(names.values()))
+    program.links = _links(graph, names, _equations(jaxpr, scope_names), lines, parsed, fused)
+    of_scope = _equation_lines(program.jaxpr, jaxpr, scope_names)
     for link, scope in zip(program.links, names.values(), strict=True):
         link["jaxpr_lines"] = of_scope.get(scope, [])
     _join_lines(program)
-    return program
 
 
 def _since(start: float) -> float:
@@ -201,7 +213,7 @@ _CACHE_SETTINGS: dict[str, Any] = {
 def compiled_anew() -> Iterator[None]:
     """Scope in which XLA's cache on disk takes no part, for reading or for writing.
 
-    A program from there has the names of whoever compiled it first, and took no time. The cache
+    A program from there has the names of its first compilation, and took no time. The cache
     cannot be switched off once it was used; but it keeps no program whose names are part of the
     key, and none that compiles faster than the limit.
     """

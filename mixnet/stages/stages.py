@@ -12,7 +12,7 @@ from typing import Any
 from mixnet.base import AttributeTypeError
 from mixnet.context import Context, current_context
 from mixnet.gluon.block import Block, HybridBlock
-from mixnet.process.source import function_name, is_users
+from mixnet.process.source import code_of, function_name, is_users
 from mixnet.runtime.trace.trace_key import TraceKey
 from mixnet.runtime.value.state import state
 from mixnet.stages.program import Program, compile_program
@@ -235,8 +235,8 @@ def codes_of(target: object) -> list[CodeType]:
     if isinstance(target, Block):
         for block in target._walk():
             for name in ("forward", "hybrid_forward"):
-                code = _code(getattr(type(block), name, None))
-                if isinstance(code, CodeType) and is_users(code.co_filename):
+                code = code_of(getattr(type(block), name, None))
+                if code is not None and is_users(code.co_filename):
                     codes[code] = None
     elif not isinstance(target, Symbol) and isinstance(_code(target), CodeType):
         codes[_code(target)] = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -270,8 +270,7 @@ def backend_of(name: str) -> Backend:
             f"mx.library.register_backend."
         )
     if isinstance(backend, str):
-        module, _, kind = backend.partition(":")
-        backend = _BACKENDS[name] = getattr(importlib.import_module(module), kind)()
+        backend = _BACKENDS[name] = pkgutil.resolve_name(backend)()
     assert isinstance(backend, Backend)
     return backend
 

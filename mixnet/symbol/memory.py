@@ -52,9 +52,8 @@ def memory_plan(
         ShapeError: the shapes given do not determine all others, or do not fit.
     """
     requests = requests_by_name(self.list_arguments(), grad_req)
-    self._known_by_name(
-        "infer_shape", "shapes", (), shapes
-    )  # a name that the symbol does not have is an error
+    # A name that the symbol does not have is an error.
+    self._known_by_name("infer_shape", "shapes", (), shapes)
     dtypes = {name: as_dtype(dtype) for name, dtype in (type_dict or {}).items()}
     return plan_of(self, requests, shapes, dtypes, inplace, co_share, recompute)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from numbers import Number
 from typing import Any
 
+from mixnet.array_like import has_shape, is_array_like
 from mixnet.base import AttributeTypeError, AttributeValueError, NotImplementedForSymbol
 from mixnet.ops.registry import OPERATORS, find
 from mixnet.ops.schema.docstrings import with_arguments
@@ -47,7 +48,7 @@ def _method(two: str, number: str, refuses: bool = False) -> Callable[[Symbol, A
     def method(self: Symbol, other: object) -> Any:
         if isinstance(other, Symbol):
             return apply(two, self, other)
-        if refuses or isinstance(other, Number) or _is_array(other):
+        if refuses or isinstance(other, Number) or is_array_like(other):
             return apply(number, self, scalar=_number(other))
         return NotImplemented
 
@@ -58,16 +59,12 @@ def _number(value: object) -> Any:
     if isinstance(value, (int, float)):
         return value
     if not isinstance(value, Number):
-        of_shape = f" of shape {value.shape}" if hasattr(value, "shape") else ""
+        of_shape = f" of shape {value.shape}" if has_shape(value) else ""
         raise AttributeTypeError(
             f"A Symbol can be combined with Symbols and numbers, not with {type(value).__name__}"
             f"{of_shape}. Make a variable with mx.sym.Variable(name), and bind an array to it."
         )
     return value.item() if hasattr(value, "item") else float(value)  # type: ignore[arg-type]
-
-
-def _is_array(value: object) -> bool:
-    return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
 def _either(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.testing as npt
 
+from mixnet.array_like import has_dtype
 from mixnet.base import CheckError, ShapeError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.test_utils.tolerance import get_etol, get_tols
@@ -144,7 +145,7 @@ def assert_almost_equal(
     a, b = _host(a), _host(b)
     if not (use_broadcast and _broadcast(np.shape(a), np.shape(b))):
         checkShapes(a, b)
-    if getattr(a, "dtype", None) == np.bool_ and getattr(b, "dtype", None) == np.bool_:
+    if all(has_dtype(each) and each.dtype == np.bool_ for each in (a, b)):
         npt.assert_equal(a, b)
         return
     if np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan):

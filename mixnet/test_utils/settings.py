@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mixnet.context import Context, current_context, num_gpus, set_default
+from mixnet.process.source import function_name
 from mixnet.runtime.features import Features
 from mixnet.util import getenv, setenv
 
@@ -117,7 +118,7 @@ def assert_exception(
         f(*args, **kwargs)
     except exception_type:
         return
-    raise AssertionError(f"{getattr(f, '__name__', f)} did not raise {exception_type}.")
+    raise AssertionError(f"{function_name(f)} did not raise {exception_type}.")
 
 
 def retry(n: int) -> Callable[[Callable[..., Any]], Callable[..., None]]:

@@ -11,9 +11,9 @@ from __future__ import annotations
 import argparse
 import ast
 import atexit
-import importlib
 import os
 import pickle
+import pkgutil
 import re
 import runpy
 import subprocess
@@ -83,7 +83,7 @@ def operator_of(name: str) -> Operator:
     if gradient is None:
         return find(name)
     module, kind, inner = gradient.groups()
-    operator: Operator = getattr(importlib.import_module(module), kind)(operator_of(inner))
+    operator: Operator = pkgutil.resolve_name(f"{module}:{kind}")(operator_of(inner))
     return operator
 
 

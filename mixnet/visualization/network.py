@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mixnet.base import AttributeTypeError, ShapeError
+from mixnet.dtype import as_dtype
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.schema.attributes import numbers
 from mixnet.symbol.symbol import Symbol
@@ -133,7 +134,7 @@ def _dtypes(symbol: Symbol, known: Mapping[str, Any]) -> dict[Entry, str]:
             f"The dtypes of all arrays cannot be inferred from {dict(known)}; give more in dtype."
         )
     pairs = zip(internals._heads, dtypes, strict=True)
-    return {entry: getattr(dtype, "__name__", str(dtype)) for entry, dtype in pairs}
+    return {entry: as_dtype(dtype).name for entry, dtype in pairs}
 
 
 @functools.cache

@@ -6,7 +6,7 @@ import html
 import math
 from collections.abc import Iterable
 
-# Light, dark. The categories are told apart without colour too: views write a letter or a name.
+# Light, dark. The categories can be distinguished without colour: views write a letter or a name.
 INK = {
     "fg": ("#1f2328", "#e6edf3"),
     "dim": ("#59636e", "#9198a1"),

@@ -89,5 +89,5 @@ def test_no_variable_is_annotated_any() -> None:
         ("a: Any = 1\nclass A:\n    def f(self):\n        self.a: Any = 1", []),
     ],
 )
-def test_which_variables_are_any(text: str, expected: list[int]) -> None:
+def test_variables_annotated_any_are_detected(text: str, expected: list[int]) -> None:
     assert list(any_locals(text)) == expected

@@ -82,5 +82,5 @@ def test_modules_do_not_import_each_other() -> None:
         ),
     ],
 )
-def test_a_circle(texts: dict[str, str], expected: set[str]) -> None:
+def test_an_import_circle_is_detected(texts: dict[str, str], expected: set[str]) -> None:
     assert set(circle(imports(texts))) == expected

@@ -67,5 +67,5 @@ def test_hard_files_have_comments() -> None:
         ("a = b  # type: ignore\n", (0, 1)),
     ],
 )
-def test_what_is_counted(text: str, expected: tuple[int, int]) -> None:
+def test_comments_are_counted(text: str, expected: tuple[int, int]) -> None:
     assert count(text) == expected

@@ -27,7 +27,7 @@ def without_limit(source: str) -> Iterator[str]:
             yield f"line {call.lineno}: {ast.unparse(call)[:100]}"
 
 
-def test_what_is_started_has_a_limit() -> None:
+def test_every_started_process_has_a_time_limit() -> None:
     actual = {}
     for path in sorted(TESTS.rglob("*.py")):
         name = path.relative_to(TESTS).as_posix()

@@ -77,7 +77,7 @@ def test_names_say_what_a_value_is() -> None:
     )
 
 
-def test_names_in_tests_say_it_too() -> None:
+def test_names_in_tests_say_what_a_value_is() -> None:
     names = {
         (path.relative_to(TESTS).as_posix(), name)
         for path in TESTS.rglob("*.py")
@@ -89,7 +89,7 @@ def test_names_in_tests_say_it_too() -> None:
     )
 
 
-def test_names_in_scripts_say_it_too() -> None:
+def test_names_in_scripts_say_what_a_value_is() -> None:
     folder = PACKAGE.parent / "widgets" / "src"
     names = {
         (path.relative_to(folder).as_posix(), name)
@@ -128,11 +128,11 @@ def test_identifiers_of_a_script(text: str, expected: list[str]) -> None:
         ("print(given)", set()),
     ],
 )
-def test_which_names_are_vague(text: str, expected: set[str]) -> None:
+def test_vague_names_are_detected(text: str, expected: set[str]) -> None:
     assert vague(text) == expected
 
 
-def test_names_in_notebooks_say_it_too() -> None:
+def test_names_in_notebooks_say_what_a_value_is() -> None:
     # seen: the pixels of a picture that are seen; kept: which those are.
     allowed = {("23_generative", "kept"), ("23_generative", "seen")}
     names = {

@@ -44,7 +44,7 @@ def test_nodes_and_operators_are_not_probed() -> None:
         ('getattr(note, "source", None)', []),
     ],
 )
-def test_a_probe(text: str, expected: list[int]) -> None:
+def test_an_attribute_probe_is_detected(text: str, expected: list[int]) -> None:
     assert list(probes(text)) == expected
 
 
@@ -64,7 +64,7 @@ def probes_of_self(text: str) -> Iterator[int]:
                     yield node.lineno
 
 
-def test_objects_do_not_probe_themselves() -> None:
+def test_objects_do_not_probe_their_own_attributes() -> None:
     lines = [
         f"{path.relative_to(PACKAGE)}:{line}"
         for path in PACKAGE.rglob("*.py")

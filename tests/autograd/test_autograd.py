@@ -72,7 +72,7 @@ def test_null_leaves_the_gradient_as_it_is() -> None:
     assert w.grad.asscalar() == 1
 
 
-def test_null_ends_with_grad_too() -> None:
+def test_an_array_with_request_null_has_no_gradient_after_grad() -> None:
     x, w = variable(1.0), nd.array([3.0])
     w.attach_grad("null")
     with autograd.record():
@@ -81,7 +81,7 @@ def test_null_ends_with_grad_too() -> None:
     assert w.grad is None
 
 
-def test_second_derivatives() -> None:
+def test_second_derivatives_are_correct() -> None:
     x = variable(1, 2, 3)
     with autograd.record():
         y = x * x * x
@@ -92,7 +92,7 @@ def test_second_derivatives() -> None:
     np.testing.assert_allclose(x.grad.asnumpy(), [36, 288, 972])  # d (3x²)² / dx = 36 x³
 
 
-def test_third_derivative() -> None:
+def test_third_derivatives_are_correct() -> None:
     x = variable(0.5)
     with autograd.record():
         y = nd.sin(x)
@@ -268,7 +268,7 @@ def test_a_chain_of_10000_operations() -> None:
     assert x.grad.asscalar() == pytest.approx(1.0001**10_000, rel=1e-3)
 
 
-def test_what_an_earlier_backward_freed_is_a_constant() -> None:
+def test_results_of_a_freed_tape_are_constants() -> None:
     # As MXNet: a program that goes on from the states of the batch before needs no detach().
     x, w = mx.nd.array([1.0, 2.0]), mx.nd.array([3.0, 4.0])
     x.attach_grad(), w.attach_grad()
@@ -290,7 +290,7 @@ def test_what_an_earlier_backward_freed_is_a_constant() -> None:
         alone.backward()
 
 
-def test_grad_gives_a_list_whatever_it_is_asked_for() -> None:
+def test_grad_always_returns_a_list() -> None:
     x = variable(1.0, 2.0)
     with autograd.record():
         y = mx.nd.sin(x)
@@ -301,7 +301,7 @@ def test_grad_gives_a_list_whatever_it_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64"])
-def test_gradients_of_whole_numbers_are_whole_numbers(dtype: str) -> None:
+def test_gradients_of_integers_are_integers(dtype: str) -> None:
     x = nd.array([5, 2], dtype=dtype)
     x.attach_grad()
     results = []
@@ -326,7 +326,7 @@ def test_gradients_of_whole_numbers_are_whole_numbers(dtype: str) -> None:
     assert results == [*expected, [10, 4]]
 
 
-def test_whole_numbers_without_a_derivative_have_zeros() -> None:
+def test_integers_without_a_derivative_have_zero_gradients() -> None:
     a = mx.np.array([1, 2, 3], dtype="int32")
     a.attach_grad()
     with autograd.record():
@@ -340,7 +340,7 @@ def test_whole_numbers_without_a_derivative_have_zeros() -> None:
     ("dtype", "expected"),
     [("int32", [22.0, 45.0]), ("bool", [2.0, 2.0]), ("float16", [24.6, 50.0])],
 )
-def test_casts_pass_gradients(dtype: str, expected: list[float], hybridize: bool) -> None:
+def test_casts_propagate_gradients(dtype: str, expected: list[float], hybridize: bool) -> None:
     factor = 1 if dtype == "bool" else 10
     net = mx.gluon.nn.HybridLambda(
         lambda F, x: F.cast(F.cast(x * factor, dtype=dtype), dtype="float32") * x
@@ -429,7 +429,7 @@ def _pulled(w: nd.NDArray) -> nd.NDArray:
     [_assigned, _pulled, lambda w: w.copyto(nd.zeros((2,)))],
     ids=["[:]", "pull", "copyto"],
 )
-def test_what_was_copied_from_a_variable_is_a_constant(copied, marked_first: bool) -> None:
+def test_copies_of_a_variable_are_constants(copied, marked_first: bool) -> None:
     w = nd.array([1.0, 2.0])
     if marked_first:
         w.attach_grad()
@@ -458,7 +458,7 @@ def test_a_frozen_parameter_with_equal_values_passes_no_gradient() -> None:
     assert learns.weight.grad().asnumpy().tolist() == [[6.0, 8.0]]  # MXNet 1.9.1
 
 
-def test_what_is_assigned_while_recording_passes_its_gradient() -> None:
+def test_an_assignment_while_recording_passes_its_gradient() -> None:
     w, b = nd.array([1.0, 2.0]), nd.zeros((2,))
     w.attach_grad()
     with autograd.record():
@@ -598,7 +598,9 @@ class Two(autograd.Function):
 
 @pytest.mark.parametrize("hybridize", [False, True])
 @pytest.mark.parametrize("above", ["BlockGrad", "argmax"])
-def test_losses_start_gradients_below_what_passes_none(above: str, hybridize: bool) -> None:
+def test_losses_start_gradients_below_operations_without_gradient(
+    above: str, hybridize: bool
+) -> None:
     class Loss(mx.gluon.HybridBlock):
         def hybrid_forward(self, F, x, label):
             chances = F.SoftmaxOutput(x, label)
@@ -620,7 +622,7 @@ def test_losses_start_gradients_below_what_passes_none(above: str, hybridize: bo
     np.testing.assert_array_equal(x.grad.asnumpy(), 0)
 
 
-def test_functions_start_gradients_below_what_passes_none() -> None:
+def test_a_function_passes_gradients_below_an_operation_that_has_none() -> None:
     x = variable(1, 1)
     with autograd.record():
         y = nd.BlockGrad(Two()(x * 3))

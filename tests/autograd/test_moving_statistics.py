@@ -34,7 +34,7 @@ def moving(layer: gluon.nn.BatchNorm) -> Any:
     return pytest.approx(nd.concat(*parts, dim=0).asnumpy().tolist(), abs=1e-4)
 
 
-def test_they_move_when_backward_comes(layer: gluon.nn.BatchNorm) -> None:
+def test_moving_statistics_change_in_backward(layer: gluon.nn.BatchNorm) -> None:
     with autograd.record():
         y = layer(batch())
         assert moving(layer) == START
@@ -43,7 +43,7 @@ def test_they_move_when_backward_comes(layer: gluon.nn.BatchNorm) -> None:
     assert moving(layer) == ONE
 
 
-def test_not_where_backward_never_comes(layer: gluon.nn.BatchNorm) -> None:
+def test_moving_statistics_stay_unless_backward_runs(layer: gluon.nn.BatchNorm) -> None:
     with autograd.record():
         layer(batch())
         detached = layer(batch()).detach()
@@ -52,7 +52,7 @@ def test_not_where_backward_never_comes(layer: gluon.nn.BatchNorm) -> None:
     assert moving(layer) == SECOND
 
 
-def test_not_without_a_tape(layer: gluon.nn.BatchNorm) -> None:
+def test_moving_statistics_stay_without_a_tape(layer: gluon.nn.BatchNorm) -> None:
     with autograd.train_mode():
         layer(batch()).asnumpy()
     with autograd.record(train_mode=False):

@@ -1,4 +1,4 @@
-"""Plans of backward: they record the operations that would be derived anew, for every kind of tape."""
+"""Plans of backward: they record the operations that would be derived again, for every kind of tape."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ FUNCTIONS: dict[str, Callable[..., nd.NDArray]] = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_second_backward_finds_the_plan_and_gives_the_derivative(
+def test_a_second_backward_reuses_the_plan(
     name: str, derivations: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(0)
@@ -81,7 +81,7 @@ def test_numbers_are_those_of_the_call() -> None:
         assert (actual == factor).all()
 
 
-def test_who_reads_what_is_part_of_the_structure() -> None:
+def test_the_readers_of_each_value_are_part_of_the_structure() -> None:
     """The same operations on the same shapes, and other inputs."""
     one, other = np.full((2, 2), 2.0), np.full((2, 2), 3.0)
     for function, expected in (
@@ -94,7 +94,7 @@ def test_who_reads_what_is_part_of_the_structure() -> None:
             assert (actual == value).all()
 
 
-def test_which_variables_want_a_gradient_is_part_of_the_structure() -> None:
+def test_the_variables_with_gradients_are_part_of_the_structure() -> None:
     for request, expected in (("write", 6.0), ("null", None), ("add", 12.0), ("write", 6.0)):
         x, y = nd.full((2,), 2.0), nd.full((2,), 3.0)
         x.attach_grad()
@@ -118,7 +118,7 @@ def test_head_gradients_and_several_heads() -> None:
         assert x.grad.asnumpy().tolist() == [2 * scale + 3, 7.0]
 
 
-def test_a_kept_tape_gives_its_gradients_again(derivations: list[int]) -> None:
+def test_a_retained_tape_can_be_differentiated_again(derivations: list[int]) -> None:
     x = nd.array([1.0, 2.0])
     x.attach_grad("add")
     with autograd.record():

@@ -36,7 +36,7 @@ async def learn(number: float, turns: int = 3) -> float:
     return number
 
 
-def test_tasks_that_take_turns_record_each_its_own() -> None:
+def test_concurrent_tasks_record_separately() -> None:
     async def main() -> list[float]:
         return await asyncio.gather(*[learn(float(i)) for i in range(1, 6)])
 

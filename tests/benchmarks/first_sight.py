@@ -1,4 +1,4 @@
-"""First sight: a cell of 20 new operations on new shapes, and a loop that nobody reads.
+"""First sight: a cell of 20 new operations on new shapes, and a loop whose results are not read.
 
 Every repeat takes shapes that were never seen, so everything is compiled. The caches on disk are
 off: they would only make it quicker.

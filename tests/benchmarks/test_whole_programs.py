@@ -11,7 +11,7 @@ from tests.benchmarks.whole_programs import Outcome
 
 
 @pytest.mark.parametrize(("options", "starts"), [([], 1), (["--second-start"], 2)])
-def test_starts(
+def test_the_program_starts(
     options: list[str],
     starts: int,
     monkeypatch: pytest.MonkeyPatch,
@@ -27,8 +27,7 @@ def test_starts(
     monkeypatch.delenv("MIXNET_ORACLE", raising=False)
     monkeypatch.setattr(sys, "argv", ["whole_programs", *options, "control_flow"])
     whole_programs.main()
-    assert (
-        len(folders) == starts and len(set(folders)) == 1
-    )  # a second start reads the first one's folder
+    # A second start reads the folder of the first.
+    assert len(folders) == starts and len(set(folders)) == 1
     assert (folders[0] == "off") == (not options)
     assert f"| control_flow | {starts:.2f} |" in capsys.readouterr().out

@@ -97,7 +97,7 @@ def second_start(name: str) -> Outcome:
 
 
 def stored(name: str) -> str | None:
-    """What the real MXNet printed, or None where nobody has stored it."""
+    """What the real MXNet printed, or None if it is not stored."""
     path = PROGRAMS / "printed" / f"{name}.txt"
     return path.read_text() if path.exists() else None
 

@@ -65,7 +65,7 @@ def test_without_init_nothing_is_cast() -> None:
         x + x.astype("float16")
 
 
-def test_gradients_come_back_in_the_dtype_of_their_variables(half: None) -> None:
+def test_gradients_have_the_dtype_of_their_variables(half: None) -> None:
     x, w = nd.array([[1, 2]]), nd.array([[3, 4], [5, 6]])
     for each in (x, w):
         each.attach_grad()
@@ -115,7 +115,7 @@ def test_symbols_are_composed_with_casts(half: None) -> None:
         assert nodes(mx.sym.relu(a)) == [("relu", "relu0", ["a"])]
 
 
-def test_convert_symbol() -> None:
+def test_convert_symbol_inserts_casts() -> None:
     def dense(data: Any, name: str) -> Any:
         return mx.sym.FullyConnected(data, num_hidden=2, name=name)
 
@@ -166,7 +166,7 @@ def test_convert_symbol() -> None:
     assert "data_amp_cast_bfloat16" in str(nodes(amp.convert_symbol(symbol, "bfloat16")))
 
 
-def test_what_convert_symbol_refuses() -> None:
+def test_convert_symbol_refuses_wrong_arguments() -> None:
     symbol = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
     with pytest.raises(AssertionError, match="sym must be a Symbol, not int"):
         amp.convert_symbol(3)
@@ -188,9 +188,8 @@ def test_convert_model_and_bind() -> None:
     assert {each.dtype for each in arguments.values()} == {np.float32} and states == {}
     executor = converted.bind(mx.cpu(), {**arguments, "data": nd.array([[1, 1.0004]])})
     (actual,) = executor.forward()
-    assert actual.dtype == np.float32 and actual.asnumpy().tolist() == [
-        [3, 7]
-    ]  # 1.0004 is 1 in half
+    # 1.0004 is 1 in half precision.
+    assert actual.dtype == np.float32 and actual.asnumpy().tolist() == [[3, 7]]
     stored, arguments, _ = amp.convert_model(symbol, params, {}, cast_optional_params=True)
     assert {each.dtype for each in arguments.values()} == {np.float16}
     assert stored.get_internals().list_outputs() == [  # the names of MXNet 1.9.1
@@ -207,7 +206,7 @@ def test_convert_model_and_bind() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_convert_hybrid_block(dtype: str) -> None:
+def test_convert_hybrid_block_inserts_casts(dtype: str) -> None:
     net = gluon.nn.HybridSequential()
     net.add(gluon.nn.Dense(3, in_units=2), gluon.nn.BatchNorm(in_channels=3))
     net.initialize()
@@ -226,7 +225,7 @@ def test_convert_hybrid_block(dtype: str) -> None:
         amp.convert_hybrid_block(3)
 
 
-def test_convert_bucketing_module() -> None:
+def test_convert_bucketing_module_inserts_casts() -> None:
     def buckets(key: int) -> tuple:
         data = mx.sym.reshape(mx.sym.Variable("data"), shape=(-1, 4))
         dense = mx.sym.FullyConnected(data, num_hidden=3, name="fc")
@@ -352,7 +351,7 @@ def test_a_step_reads_nothing_back(half: None) -> None:
     assert mx.runtime.counters()["flushes"] == {"Trainer.step": 3}
 
 
-def test_unscale(half: None) -> None:
+def test_unscale_divides_the_gradients(half: None) -> None:
     parameter, trainer = learned()
     with autograd.record():
         loss = parameter.data().sum()
@@ -367,7 +366,7 @@ def test_unscale(half: None) -> None:
     assert parameter.data().asnumpy() == pytest.approx([0.9, 0.9])
 
 
-def test_has_overflow(half: None) -> None:
+def test_overflow_is_detected(half: None) -> None:
     parameter, trainer = learned()
     step(parameter, trainer)
     scaler = trainer._amp_loss_scaler
@@ -397,7 +396,7 @@ def test_a_network_learns(half: None) -> None:
     assert totals[-1].asscalar() < 0.4 * totals[0].asscalar()
 
 
-def test_what_is_refused() -> None:
+def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(AssertionError, match=r"did you forget to call amp.init\(\)"):
         amp.init_trainer(None)
     with pytest.raises(AssertionError, match="only float16 or bfloat16"):

@@ -90,7 +90,7 @@ def test_fit_logs_and_two_devices_train_as_one(caplog: pytest.LogCaptureFixture)
     np.testing.assert_allclose(weights[0], weights[1], rtol=1e-4)
 
 
-def test_a_mean_gradient_takes_the_place_of_the_last() -> None:
+def test_a_new_mean_gradient_replaces_the_last() -> None:
     net, params, train = regression()
     module = ready(train, module_of(net, update_freq=1), params)
     results = []
@@ -100,7 +100,7 @@ def test_a_mean_gradient_takes_the_place_of_the_last() -> None:
     np.testing.assert_array_equal(results[0], results[1])
 
 
-def test_how_often_is_a_positive_integer() -> None:
+def test_update_freq_must_be_a_positive_integer() -> None:
     net, _, _ = regression()
     with pytest.raises(ValueError, match="must be a positive integer"):
         module_of(net, update_freq=0)

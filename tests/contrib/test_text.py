@@ -13,7 +13,7 @@ from mixnet.contrib import text
 COUNTER = Counter(["b", "c", "c", "a", "a", "a", "some_word$"])
 
 
-def test_counting_tokens() -> None:
+def test_tokens_are_counted() -> None:
     source = " Life is great ! \n life is good . \n"
     count = text.utils.count_tokens_from_str
     assert count(source, to_lower=True) == {
@@ -40,7 +40,7 @@ def test_counting_tokens() -> None:
         ),
     ],
 )
-def test_numbers_of_tokens(options: dict, tokens: list) -> None:
+def test_tokens_have_indices(options: dict, tokens: list) -> None:
     vocabulary = text.vocab.Vocabulary(COUNTER, **options)
     assert vocabulary.idx_to_token == tokens and len(vocabulary) == len(tokens)
     assert vocabulary.token_to_idx == {token: i for i, token in enumerate(tokens)}
@@ -120,7 +120,7 @@ def test_vectors_for_a_vocabulary(files: Path) -> None:
         text.embedding.CompositeEmbedding(vocabulary, 5)
 
 
-def test_asking_for_vectors_and_changing_them(files: Path) -> None:
+def test_vectors_can_be_looked_up_and_updated(files: Path) -> None:
     embedding = text.embedding.CustomEmbedding(str(files / "tab"), "\t")
     ask = embedding.get_vecs_by_tokens
     assert ask("a").asnumpy().tolist() == [1, 2]
@@ -136,7 +136,7 @@ def test_asking_for_vectors_and_changing_them(files: Path) -> None:
             embedding.update_token_vectors(tokens, vectors)
 
 
-def test_files_that_are_no_embeddings(files: Path) -> None:
+def test_files_that_are_not_embeddings_are_refused(files: Path) -> None:
     for name, error, message in (
         ("wrong", AssertionError, "Line 2 of .* has 3 numbers, but earlier ones have 2"),
         ("wrong", mx.base.FileFormatError, "Line 2 of"),
@@ -147,7 +147,7 @@ def test_files_that_are_no_embeddings(files: Path) -> None:
             text.embedding.CustomEmbedding(str(files / name))
 
 
-def test_embeddings_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_embeddings_are_created_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     names = text.embedding.get_pretrained_file_names
     assert names("glove")[0] == "glove.42B.300d.txt" and len(names("fasttext")) == 327
     with pytest.raises(KeyError, match="no embedding 'x'"):
@@ -165,7 +165,7 @@ def test_embeddings_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("line", ["b 1 x", "b", "b 1 2 3", "b  1 2"])
-def test_lines_that_are_no_vectors(tmp_path: Path, line: str) -> None:
+def test_lines_that_are_not_vectors_are_errors(tmp_path: Path, line: str) -> None:
     (tmp_path / "bad").write_text(f"a 1 2\n{line}\n")
     with pytest.raises(mx.base.FileFormatError, match=r"Line 2 of .*bad"):
         text.embedding.CustomEmbedding(str(tmp_path / "bad"))

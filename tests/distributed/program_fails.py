@@ -29,5 +29,5 @@ for step in range(begin, 8):
             os.kill(os.getpid(), signal.SIGKILL)
     store.barrier()
     if store.rank == 1 and step == 5:
-        time.sleep(2)  # the others wait for who is slow
+        time.sleep(2)  # the others wait for the slow one
 print("done", flush=True)

@@ -288,9 +288,8 @@ def joint_steps(is_direct: bool) -> None:
             trainer.step(4)
         for value, each in zip(values, whole.collect_params().values(), strict=True):
             assert np.allclose(value, each.data().asnumpy(), rtol=1e-5, atol=1e-6), optimizer
-            assert (
-                store.handle.world.gather(value) == value
-            ).all()  # both ranks have the same bits
+            # Both ranks have the same bits.
+            assert (store.handle.world.gather(value) == value).all()
     job._direct = direct
 
 
@@ -511,7 +510,7 @@ def nothing_waits() -> None:
         assert out.to_dict()["state"] == "pending"
         flag.touch()
     assert out.asnumpy().tolist() == [3, 3]
-    # Rows, too: how many there are is known when somebody reads them.
+    # Rows, too: their number is known when they are read.
     store.init("rows", nd.zeros((4, 2)).tostype("row_sparse"))
     flag = FOLDER / "rows pushed"
     if rank == 1:

@@ -53,7 +53,7 @@ def test_noting_sends_nothing_and_waiting_sends_what_was_noted() -> None:
     assert len(messages) == 2
 
 
-def test_a_loop_is_asked_about_once() -> None:
+def test_a_loop_is_checked_once() -> None:
     job = Job(2)
     for _ in range(20):
         for text in ("a", "b", "c"):
@@ -65,7 +65,7 @@ def test_a_loop_is_asked_about_once() -> None:
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_who_leaves_the_known_way_is_noticed_by_all(late: bool) -> None:
+def test_a_process_that_deviates_is_detected_by_all(late: bool) -> None:
     job = Job(3)
     for text in ("a", "b") * 3:
         numbers = [job.announce(rank, text) for rank in range(3)]
@@ -154,7 +154,6 @@ def test_workers_that_push_different_things(
         file, _, number = line.rpartition(":")
         assert file.endswith("program_disagrees.py")
         assert program[int(number) - 1].strip() == expected
-    assert (
-        "raised by" not in job.stdout
-    )  # an exchange that ends with it need not be the one that differs
+    # The exchange that ends need not be the one that differs.
+    assert "raised by" not in job.stdout
     assert "gloo" not in job.stdout

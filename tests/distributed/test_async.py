@@ -76,7 +76,7 @@ else:
 
 
 @pytest.mark.parametrize("when", ["pushes", "ends"])
-def test_a_server_that_does_not_come_back(when: str, tmp_path: Path) -> None:
+def test_a_server_that_does_not_restart_is_an_error(when: str, tmp_path: Path) -> None:
     """Each worker waits for it once, says so once, and ends with the code for a lost process."""
     env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": str(free_port("127.0.0.1")),
            "DMLC_NUM_WORKER": "2", "DMLC_NUM_SERVER": "1",

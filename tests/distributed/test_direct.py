@@ -123,7 +123,7 @@ def test_an_end_that_closes() -> None:
             finished(both[0].sum(np.ones(4)), nothing)
 
 
-def test_while_it_waits_it_looks_who_is_lost() -> None:
+def test_a_waiting_process_checks_for_lost_peers() -> None:
     both: Any = connected(2)
 
     def check() -> None:
@@ -191,7 +191,7 @@ def test_the_thread_that_needs_a_result_runs_the_exchange() -> None:
 
 @pytest.mark.parametrize("waits_without_limit", [False, True])
 @pytest.mark.parametrize("is_short", [False, True])
-def test_what_waits_for_long_continues_in_the_thread_of_exchanges(
+def test_a_long_wait_continues_in_the_exchange_thread(
     waits_without_limit: bool, is_short: bool
 ) -> None:
     exchange, begin = Exchange(waits_without_limit, is_short), time.monotonic()
@@ -208,14 +208,14 @@ def test_what_waits_for_long_continues_in_the_thread_of_exchanges(
     assert exchange.threads[-1] == THREAD and exchange.results == [None]
 
 
-def test_nobody_needs_the_result_of_a_long_message() -> None:
+def test_the_result_of_a_long_send_may_be_ignored() -> None:
     exchange, turns = Exchange(), Turns()
     turns.put(exchange.turn)
     exchange.there.send(b".")
     assert ended(exchange.turn) and exchange.threads == [THREAD, THREAD]
 
 
-def test_a_short_message_that_has_come_needs_no_other_thread() -> None:
+def test_a_short_message_is_received_without_another_thread() -> None:
     exchange, turns = Exchange(is_short=True), Turns()
     exchange.there.send(b".")
     turns.put(exchange.turn)
@@ -246,7 +246,7 @@ def test_the_end_of_one_turn_leads_to_the_next_without_recursion() -> None:
         exchange.there.close()
 
 
-def test_a_turn_whose_peer_is_silent_gives_up_when_a_process_is_lost() -> None:
+def test_an_exchange_with_a_silent_peer_ends_when_a_process_is_lost() -> None:
     exchange, lost = Exchange(is_short=True), LookupError("rank 1 is lost")
 
     def check() -> None:
@@ -257,7 +257,7 @@ def test_a_turn_whose_peer_is_silent_gives_up_when_a_process_is_lost() -> None:
     assert ended(exchange.turn) and exchange.results == [lost]
 
 
-def test_an_exchange_goes_on_though_nobody_was_woken() -> None:
+def test_an_exchange_continues_without_a_wake_up() -> None:
     exchange, turns = Exchange(is_short=True), Turns()
     turns.put(exchange.turn)
     turns._watch.end()  # as a process that shares the watch since a fork might do

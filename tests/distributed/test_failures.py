@@ -32,7 +32,8 @@ def test_a_killed_worker_ends_all_and_they_start_again(tmp_path: Path) -> None:
     out = job.stdout
     assert job.returncode == 0, out + job.stderr
     assert "[rank 0] ends now" in out
-    # The survivor says who was lost, and what to do; the launcher who failed first, with its last lines.
+    # The survivor names the lost process and a way out; the launcher names the first to fail, with its last
+    # lines.
     assert "[rank 1] mixnet.distributed.job.WorkerLostError: rank 0 (process" in out
     assert "start all workers again from the last checkpoint" in out
     assert "rank 0 failed first (killed by SIGKILL)" in out and "    ends now" in out
@@ -66,7 +67,7 @@ store._barrier()
 """
 
 
-def test_the_worker_that_failed_ends_before_those_that_lost_it() -> None:
+def test_a_failed_worker_ends_before_its_peers() -> None:
     """``srun`` and ``mpirun`` take the code of the first, and kill the others."""
     env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_NUM_SERVER": "0",
            "DMLC_PS_ROOT_PORT": str(free_port("127.0.0.1")), "DMLC_NUM_WORKER": "2"}  # fmt: skip
@@ -158,7 +159,7 @@ def test_a_mistake_in_the_environment_has_the_exit_code_of_not_joining(
     assert job.stderr.count("JobError") == 1 and "mixnet/distributed" not in job.stderr
 
 
-def test_a_worker_that_does_not_come() -> None:
+def test_a_worker_that_never_connects_is_an_error() -> None:
     port = free_port("127.0.0.1")
     env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": str(port),
            "DMLC_NUM_WORKER": "2", "DMLC_NUM_SERVER": "1", "MIXNET_JOIN_SECONDS": "5"}  # fmt: skip
@@ -197,7 +198,7 @@ def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         Member(Job(2, "127.0.0.1", port, 1))
 
 
-def test_something_else_behind_the_port() -> None:
+def test_another_service_on_the_port_is_an_error() -> None:
     import threading
 
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -227,7 +228,7 @@ def test_a_store_without_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
             mx.kv.create(kind)
 
 
-def test_what_others_hear_of_an_error_without_a_text() -> None:
+def test_an_error_without_text_is_described_to_peers() -> None:
     messages: list[dict] = []
     member = Member.__new__(Member)
     member._say = lambda **message: messages.append(message)
@@ -240,7 +241,7 @@ def test_what_others_hear_of_an_error_without_a_text() -> None:
     ]
 
 
-def test_a_scheduler_whose_worker_has_ended_does_not_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_ends_after_its_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MIXNET_STARTED_BY_WORKER", "1")
     monkeypatch.setenv("MIXNET_JOIN_SECONDS", "0.2")
     job = Job(2, "127.0.0.1", free_port("127.0.0.1"), role="scheduler")

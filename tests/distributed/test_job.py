@@ -57,11 +57,11 @@ def test_other_starters() -> None:
         ({"DMLC_WORKER_ID": "4"}, "number 4 in a job of 4; numbers go from 0 to 3"),
     ],
 )
-def test_mistakes(change: dict, text: str) -> None:
+def test_mistakes_are_errors(change: dict, text: str) -> None:
     with pytest.raises(JobError, match=text):
         find_job({**DMLC, **change})
 
 
-def test_what_is_missing_is_named() -> None:
+def test_missing_variables_are_named() -> None:
     with pytest.raises(JobError, match=r"DMLC_NUM_WORKER is missing.*mixnet-launch"):
         find_job({"DMLC_PS_ROOT_URI": "h"})

@@ -63,7 +63,7 @@ def test_two_workers(capsys: pytest.CaptureFixture[str]) -> None:
     assert "exchange" in repr(measured) and len(repr(measured).splitlines()) == 3
 
 
-def test_a_line_says_what_is_measured_where_somebody_looks(
+def test_progress_is_printed_in_terminals_and_notebooks(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lines(is_shown: bool | None) -> tuple[str, str]:
@@ -98,7 +98,7 @@ def test_the_kernel_counts_what_a_process_sends() -> None:
     assert after - before == 5000
 
 
-def test_a_job_that_takes_too_long_is_ended() -> None:
+def test_a_job_that_exceeds_its_timeout_is_ended() -> None:
     with pytest.raises(MeasureError, match=r"2 workers had not ended after 0\.2 s"):
         measure(network(), mx.nd.ones((4, 64)), (2,), timeout=0.2)
 
@@ -134,7 +134,7 @@ def test_numbers_out_of_range(changes: dict[str, Any], message: str) -> None:
         measure(**{"network": network(), "data": mx.nd.ones((4, 64)), **changes})
 
 
-def test_what_cannot_travel() -> None:
+def test_networks_that_cannot_be_sent_are_refused() -> None:
     with pytest.raises(
         AttributeTypeError, match=r"network must be a gluon.HybridBlock.*not function"
     ):

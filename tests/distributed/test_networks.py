@@ -85,7 +85,7 @@ def test_a_cut_network_ends_both_sides(two_hosts: list[str], tmp_path: Path) -> 
     end = time.monotonic() + 60
     while not all("running" in log.read_text() for log in logs) and time.monotonic() < end:
         time.sleep(0.1)
-    ip("link", "set", "mxport3", "down")  # nobody is told
+    ip("link", "set", "mxport3", "down")  # without a notice to the peers
     assert [worker.wait(60) for worker in workers] == [EXIT_LOST] * 2
     assert scheduler.wait(30) == 1
     for log, text in zip(logs, ("rank 1 (process", "cannot be reached"), strict=True):

@@ -44,7 +44,7 @@ def with_scheduler(
     workers: int, talk: Callable[[Call], Awaitable[None]], seconds: float = 30
 ) -> int:
     """The scheduler's exit code after a talk with it."""
-    callers = []  # a connection ends when nobody holds it
+    callers = []  # a connection ends when it is not referenced
 
     async def go() -> int:
         port = free_port("127.0.0.1")
@@ -94,7 +94,7 @@ def test_a_job_that_ends_well() -> None:
     assert with_scheduler(3, talk) == 0
 
 
-def test_who_is_lost_is_told_at_once(capfd: pytest.CaptureFixture) -> None:
+def test_a_lost_process_is_reported_immediately(capfd: pytest.CaptureFixture) -> None:
     async def talk(call: Call) -> None:
         workers = [await call(i) for i in range(3)]
         server = await call(None, role="server")
@@ -108,7 +108,7 @@ def test_who_is_lost_is_told_at_once(capfd: pytest.CaptureFixture) -> None:
                 "reason": "has ended",
                 "runs": False,
             }
-            each.say(failed="failed: because of rank 1")  # told of once
+            each.say(failed="failed: because of rank 1")  # reported once
             each.end()
         assert "rank 1 (process 7 on h1) has ended" in (await server.hear())["end"]
 
@@ -140,10 +140,10 @@ def test_reasons_of_failed_workers_travel() -> None:
         ({"rank": 0}, {"rank": 1, "versions": "v2"}, "runs v2, rank 0 (process 7 on h0) runs v1"),
     ],
 )
-def test_who_is_refused(first: dict, second: dict, text: str) -> None:
+def test_unauthorized_processes_are_refused(first: dict, second: dict, text: str) -> None:
     async def talk(call: Call) -> None:
         callers = [await call(**first), await call(**second)]
-        for each in callers:  # both are told
+        for each in callers:  # both get the message
             assert text in (await each.hear())["refused"]
 
     assert with_scheduler(2, talk) == EXIT_NOT_JOINED
@@ -162,7 +162,7 @@ def test_an_address_that_only_its_own_machine_reaches() -> None:
     assert with_scheduler(2, talk) == EXIT_NOT_JOINED
 
 
-def test_those_who_do_not_come_are_named() -> None:
+def test_processes_that_never_connect_are_named() -> None:
     async def talk(call: Call) -> None:
         worker = await call(1)
         assert "rank 0, 2 had not come; of 3 workers rank 1 had" in (await worker.hear())["refused"]
@@ -195,6 +195,6 @@ def test_strangers_are_left_alone() -> None:
     assert with_scheduler(1, talk) == 0
 
 
-def test_where_it_listens() -> None:
+def test_the_scheduler_listens_on_the_configured_interface() -> None:
     assert bind_address("127.0.0.1") == "127.0.0.1" == bind_address("localhost")
     assert bind_address("192.0.2.7") == ""  # not of this machine: on all of its addresses

@@ -192,7 +192,7 @@ def test_a_thread_that_waits_to_send_holds_no_lock() -> None:
     time.sleep(0.1)
     threads[1].start()
     time.sleep(0.1)
-    assert all(thread.is_alive() for thread in threads)  # nobody reads
+    assert all(thread.is_alive() for thread in threads)  # no peer reads
     for lock in (writer._using, writer._changed):
         assert lock.acquire(timeout=5)
         lock.release()

@@ -82,7 +82,7 @@ def test_buckets_are_those_of_the_store() -> None:
     assert [keys for keys, _ in topology(half, 2).buckets] == [("a",), ("b",)]
 
 
-def test_what_the_connections_of_a_job_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_traffic_of_a_job_equals_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     net = network()
     net.hybridize()
     headers = 2500  # and what keeps the job together
@@ -111,7 +111,7 @@ def test_texts_and_tables() -> None:
     )
 
 
-def test_errors_name_what_was_given() -> None:
+def test_errors_name_the_wrong_value() -> None:
     with pytest.raises(
         AttributeValueError, match="kind='star': expected one of ring, tree, server"
     ):

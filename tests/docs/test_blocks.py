@@ -84,7 +84,7 @@ def test_a_quotation_has_the_lines_of_its_file(tmp_path: Path) -> None:
     assert "'DOCS = 3' is not in tests/docs/test_blocks.py" in run(page)
 
 
-def test_a_block_that_fails_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_failing_block_is_reported_with_its_line(tmp_path: Path) -> None:
     from tests.docs.run_blocks import run
 
     page = tmp_path / "page.md"

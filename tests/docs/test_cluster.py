@@ -26,7 +26,7 @@ def submit(script: str, results: Path, epochs: int, **environment: str) -> str:
     return process.stdout
 
 
-def test_a_job_that_is_submitted_again_goes_on(tmp_path: Path) -> None:
+def test_a_resubmitted_job_resumes(tmp_path: Path) -> None:
     output = submit("slurm.sh", tmp_path, 1, SLURM_SUBMIT_DIR=str(ROOT))
     assert "after epoch 0" in output
     assert (tmp_path / "lenet-0001.params").exists()

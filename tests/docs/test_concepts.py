@@ -53,7 +53,7 @@ def test_pictures_are_what_the_script_draws() -> None:
     assert stale == [], "run: python docs/pictures/draw.py"
 
 
-def test_a_picture_whose_file_is_gone_says_so() -> None:
+def test_a_missing_picture_is_reported() -> None:
     from boxes import Box, draw
 
     with pytest.raises(
@@ -62,7 +62,7 @@ def test_a_picture_whose_file_is_gone_says_so() -> None:
         draw("engine", "", [[Box("a", "A", file="gone.py")]], [])
 
 
-def test_rows_that_name_files_name_what_there_is() -> None:
+def test_rows_name_files_that_exist() -> None:
     missing = []
     for page in CONCEPTS.glob("*.md"):
         for name in re.findall(r"`((?:mixnet/)?(?:\w+/)+\w+\.py)`", page.read_text()):

@@ -61,7 +61,7 @@ def test_make_and_binder_take_the_file() -> None:
     ]
 
 
-def test_repo2docker_takes_what_is_in_binder() -> None:
+def test_repo2docker_uses_the_files_in_binder() -> None:
     program = shutil.which(
         "jupyter-repo2docker", path=str(Path(sys.executable).parent)
     ) or shutil.which("jupyter-repo2docker")

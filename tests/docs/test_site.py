@@ -78,7 +78,7 @@ def test_pages_of_notebooks_stand_in_the_order_of_reading(tmp_path: Path) -> Non
         ('<script src="_static/x.js"></script><img src="data:image/png;base64,AA==">', False),
     ],
 )
-def test_what_would_be_fetched_is_found(html: str, bad: bool) -> None:
+def test_urls_that_a_page_would_load_are_detected(html: str, bad: bool) -> None:
     pytest.importorskip("sphinx", reason="pip install '.[docs]'")
     from check_offline import fetches
 
@@ -128,7 +128,7 @@ def test_views_that_pages_ask_for_are_there() -> None:
     assert requested and {name: page for name, page in requested.items() if name not in known} == {}
 
 
-def test_a_view_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_view_is_an_error(tmp_path: Path) -> None:
     pytest.importorskip("sphinx", reason="pip install '.[docs]'")
     from live_views import make
     from sphinx.errors import ExtensionError

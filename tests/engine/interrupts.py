@@ -69,7 +69,7 @@ def every_point(scenario: Callable[[int], bool], most: int = 2000) -> int:
 
 @pytest.mark.parametrize("at_point", [interrupted, at_line], ids=["call", "line"])
 @pytest.mark.parametrize("kind", ["push", "push_sync", "claim", "quick", "quick, free"])
-def test_what_is_pushed_is_done_and_others_can_go_on(kind: str, at_point: Any) -> None:
+def test_pushed_tasks_run_and_other_threads_continue(kind: str, at_point: Any) -> None:
     def scenario(at: int) -> bool:
         engine = ThreadedEngine()
         a, b = Var("a"), Var("b")
@@ -104,7 +104,7 @@ def test_what_is_pushed_is_done_and_others_can_go_on(kind: str, at_point: Any) -
 
         came = at_point(at, ("/mixnet/engine/",), work)
         gate.set()
-        if kind == "claim" and came:  # as whoever claims does
+        if kind == "claim" and came:  # as a thread does that claims an exchange
             for task in [*b.holders, *(task for task, _ in b.queue)]:
                 engine.release(task)
         assert ends(engine.wait_for_all), f"waits for ever after an interrupt at {at}, {came}"
@@ -170,7 +170,7 @@ def test_nothing_is_recorded_after_an_interrupt_in_a_scope() -> None:
     assert not autograd.is_recording()
 
 
-def test_an_interrupt_that_python_drops_comes_again() -> None:
+def test_an_interrupt_that_python_drops_is_raised_again() -> None:
     program = """
 import gc, time
 import mixnet as mx

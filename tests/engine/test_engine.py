@@ -174,7 +174,7 @@ def test_priorities_decide_among_what_is_ready() -> None:
     engine.stop()
 
 
-def test_resources_have_workers_of_their_own() -> None:
+def test_each_resource_has_its_own_workers() -> None:
     engine = ThreadedEngine()
     gate, done = threading.Event(), threading.Event()
     engine.push(lambda: gate.wait(20), resource="io")
@@ -249,7 +249,7 @@ def fail(message: str = "broken") -> None:
     raise ValueError(message)
 
 
-def test_an_error_travels_along_variables_and_poisons_nothing_else(engine: Engine) -> None:
+def test_an_error_propagates_along_variables_only(engine: Engine) -> None:
     a, b, c, other = Var("a"), Var("b"), Var("c"), Var("other")
     ran: list[str] = []
     engine.push(fail, (), (a,), name="breaks")
@@ -257,12 +257,12 @@ def test_an_error_travels_along_variables_and_poisons_nothing_else(engine: Engin
     engine.push(lambda: ran.append("c"), (b,), (c,))
     engine.push(lambda: ran.append("other"), (), (other,))
     engine.wait_for_var(other)
-    for var in (c, b, a, c):  # every waiter is told
+    for var in (c, b, a, c):  # every waiter gets the error
         with pytest.raises(ValueError, match="broken") as caught:
             engine.wait_for_var(var)
         assert any("raised by breaks" in note for note in caught.value.__notes__)
     assert ran == ["other"]
-    engine.wait_for_all()  # somebody knows: not raised again
+    engine.wait_for_all()  # it was reported: not raised again
 
 
 def test_the_error_names_the_line_that_pushed(engine: Engine) -> None:
@@ -274,7 +274,7 @@ def test_the_error_names_the_line_that_pushed(engine: Engine) -> None:
     assert any(line in note for note in caught.value.__notes__)
 
 
-def test_waiting_for_all_raises_what_nobody_was_told(engine: Engine) -> None:
+def test_waiting_for_all_raises_unreported_errors(engine: Engine) -> None:
     engine.push(lambda: fail("first"), (), (Var(),))
     engine.push(lambda: fail("second"), (), (Var(),))
     with pytest.raises(ValueError) as caught:
@@ -283,7 +283,7 @@ def test_waiting_for_all_raises_what_nobody_was_told(engine: Engine) -> None:
     engine.wait_for_all()
 
 
-def test_a_write_makes_a_failed_variable_whole(engine: Engine) -> None:
+def test_a_write_clears_the_error_of_a_variable(engine: Engine) -> None:
     var = Var()
     engine.push(fail, (), (var,))
     with pytest.raises(ValueError):
@@ -316,7 +316,7 @@ def test_an_unknown_resource_is_refused(engine: Engine) -> None:
         engine.push(lambda: None, resource="disk")
 
 
-def test_errors_that_nobody_waited_for_are_said_at_exit() -> None:
+def test_unread_errors_are_reported_at_exit() -> None:
     code = (
         "from mixnet.engine import push, Var\n"
         "def fail(): raise ValueError('lost?')\n"
@@ -332,7 +332,7 @@ def test_errors_that_nobody_waited_for_are_said_at_exit() -> None:
 # ---- many pushes, many threads, processes ------------------------------------------------------
 
 
-def test_a_hundred_thousand_pushes_leave_nothing_behind() -> None:
+def test_a_hundred_thousand_pushes_leak_no_memory() -> None:
     engine = ThreadedEngine()
     variables = [Var(f"v{i}") for i in range(8)]
     counts = [0] * 8
@@ -368,7 +368,7 @@ def test_a_hundred_thousand_pushes_leave_nothing_behind() -> None:
     engine.stop()
 
 
-def test_eight_threads_push_and_wait_at_once(threaded: ThreadedEngine) -> None:
+def test_eight_threads_push_and_wait_concurrently(threaded: ThreadedEngine) -> None:
     variables = [Var(f"v{i}") for i in range(5)]
     cells = [0] * 5
     problems: list[BaseException] = []
@@ -478,7 +478,7 @@ def test_work_that_fails_before_it_ends_later(threaded: Engine) -> None:
         threaded.wait_for_var(var)
 
 
-def test_who_waits_asks_and_may_be_told_that_nothing_will_come(threaded: Engine) -> None:
+def test_a_waiting_thread_asks_for_progress_and_can_be_refused(threaded: Engine) -> None:
     var, after, ends, waits = Var("v"), Var("after"), [], []
 
     def ask(seconds: float) -> None:
@@ -509,7 +509,7 @@ def test_two_pieces_of_work_that_end_together(threaded: Engine) -> None:
     assert first.version == second.version == 1
 
 
-def test_quick_work_starts_where_it_becomes_ready(threaded: Engine) -> None:
+def test_short_tasks_run_on_the_thread_that_made_them_ready(threaded: Engine) -> None:
     var, threads, gate = Var("v"), [], threading.Event()
 
     def start(done: Callable[[BaseException | None], None]) -> None:
@@ -543,7 +543,7 @@ def test_the_naive_engine_does_not_wait_for_a_later_end() -> None:
         engine.wait_for_var(var)
 
 
-def test_the_end_of_the_process_asks_too() -> None:
+def test_on_wait_is_called_at_exit() -> None:
     program = (
         "from mixnet.engine import ThreadedEngine, Var\n"
         "engine, ends = ThreadedEngine(), []\n"

@@ -9,5 +9,5 @@ from pathlib import Path
 from tests.interrupts import run_in_own_process
 
 
-def test_interrupts() -> None:
+def test_interrupts_leave_the_engine_consistent() -> None:
     run_in_own_process(Path(__file__).with_name("interrupts.py"))

@@ -33,7 +33,7 @@ def rows(request: pytest.FixtureRequest) -> Iterator[list]:
     timeline.clear()
 
 
-def test_rows_say_who_what_when(rows: list) -> None:
+def test_rows_have_thread_name_and_times(rows: list) -> None:
     by_name = {row["name"]: row for row in rows}
     assert set(by_name) == {"make a", "a to b", "b to a", "breaks"}
     assert by_name["make a"]["writes"] == [["a", 1]]
@@ -50,7 +50,7 @@ def test_rows_say_who_what_when(rows: list) -> None:
     assert by_name["make a"]["ended"] <= by_name["a to b"]["started"]
 
 
-def test_rows_tell_variables_of_one_name_apart() -> None:
+def test_rows_distinguish_variables_with_the_same_name() -> None:
     engine = NaiveEngine()
     one, other = Var("same"), Var("same")
     timeline.clear()

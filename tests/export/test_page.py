@@ -322,7 +322,7 @@ def test_an_operator_that_the_page_does_not_have(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_arguments_that_do_not_go_together(
+def test_contradicting_arguments_are_refused(
     tmp_path: Path, shape: Any, options: Any, message: str
 ) -> None:
     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, no_bias=True, name="dense")

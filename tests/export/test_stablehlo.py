@@ -126,7 +126,7 @@ def test_a_symbol_with_a_loss_head_and_two_outputs(tmp_path: Path) -> None:
         np.testing.assert_allclose(actual.asnumpy(), expected, rtol=1e-5)
 
 
-def test_recurrent_layers(tmp_path: Path) -> None:
+def test_recurrent_layers_are_exported(tmp_path: Path) -> None:
     net = rnn.LSTM(6, 2)
     net.initialize()
     net.hybridize()
@@ -188,7 +188,9 @@ def test_an_operator_that_cannot_leave(tmp_path: Path) -> None:
         ({"dynamic_input_shapes": [(None,)]}, "does not match the inputs"),
     ],
 )
-def test_arguments_that_are_none(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_refused(
+    tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
     net = nn.Dense(2)
     net.initialize()
     net.hybridize()
@@ -206,7 +208,7 @@ def written(tmp_path: Path) -> Path:
     return Path(net.export(str(tmp_path / "net"), format="stablehlo", parameters="beside")[0])
 
 
-def test_damaged_files(written: Path) -> None:
+def test_damaged_files_are_errors(written: Path) -> None:
     content = written.read_bytes()
     changed = bytearray(content)
     changed[len(content) // 2] ^= 8

@@ -156,7 +156,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
         content_of("a\0b")
 
 
-def test_text_that_is_none(tmp_path: Path) -> None:
+def test_invalid_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes("ä\r\nb\n".encode() + b"c\xffd\n")
     with pytest.raises(FileFormatError, match=r"a.txt: byte 7 is 0xff"):
@@ -177,9 +177,8 @@ def test_packed_files_that_are_damaged(tmp_path: Path) -> None:
             read_packed(gzip.GzipFile(fileobj=io.BytesIO(broken)), 1 << 40, "a.gz")
     whole = gzip.GzipFile(fileobj=io.BytesIO(packed))
     assert read_packed(whole, 8, "a.gz") == b"a line\na"
-    assert (
-        len(read_packed(whole, 1 << 60, "a.gz")) == 6992
-    )  # no memory is taken for what is not there
+    # The declared size allocates no memory.
+    assert len(read_packed(whole, 1 << 60, "a.gz")) == 6992
 
 
 def test_many_threads_read_one_file(tmp_path: Path) -> None:

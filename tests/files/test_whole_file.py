@@ -29,7 +29,7 @@ def _names(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir())
 
 
-def test_a_file_is_replaced_as_a_whole_with_its_rights(tmp_path: Path) -> None:
+def test_a_file_is_replaced_atomically_with_its_permissions(tmp_path: Path) -> None:
     path = tmp_path / "f.params"
     write_whole(path, b"first")
     path.chmod(0o640)
@@ -56,7 +56,7 @@ def test_links_are_followed_and_devices_stay_devices(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
-def test_the_content_is_on_the_disk_before_it_has_its_name(
+def test_the_content_is_synced_before_the_file_is_renamed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[str] = []
@@ -73,7 +73,7 @@ def test_the_content_is_on_the_disk_before_it_has_its_name(
 
 
 @pytest.mark.parametrize("size", [10, 3_000_000])
-def test_a_full_disk_is_told_with_the_files_name(tmp_path: Path, size: int) -> None:
+def test_a_full_disk_is_reported_with_the_name_of_the_file(tmp_path: Path, size: int) -> None:
     """A limit of the size of files stands for it: the write fails in the same place."""
     path = tmp_path / "f.params"
     write_whole(path, b"old")
@@ -113,7 +113,7 @@ def test_a_full_file_system(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.EIO])
-def test_what_the_system_refuses(
+def test_errors_of_the_operating_system_name_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     def refuse(temporary: Path) -> None:
@@ -126,7 +126,7 @@ def test_what_the_system_refuses(
     assert isinstance(caught.value, PermissionError) == (number == errno.EACCES)
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_files_are_errors(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="no such file"):
         read_whole(tmp_path / "nothing")
     with pytest.raises(FileError, match="cannot be read: Is a directory"):
@@ -135,7 +135,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         write_whole(tmp_path, b"")
 
 
-def test_an_error_of_the_content_stays_what_it_is(tmp_path: Path) -> None:
+def test_an_error_of_the_content_is_not_wrapped(tmp_path: Path) -> None:
     def pieces() -> Iterator[bytes]:
         yield b"x"
         raise ConnectionResetError("the array could not be computed")
@@ -154,7 +154,7 @@ def _write_slowly(path: Path, begun: object) -> None:
     write_whole(path, pieces())
 
 
-def test_what_a_killed_process_leaves_goes_with_the_next_save(tmp_path: Path) -> None:
+def test_the_next_save_removes_temporary_files_of_killed_processes(tmp_path: Path) -> None:
     path = tmp_path / ("f.params" + "long" * 50)
     kind = multiprocessing.get_context("fork")
     begun = [kind.Event(), kind.Event()]
@@ -163,7 +163,7 @@ def test_what_a_killed_process_leaves_goes_with_the_next_save(tmp_path: Path) ->
         process.start()
         assert event.wait(30)
     assert len(_names(tmp_path)) == 2
-    foreign = tmp_path / ".f.paramsX.0123456789abcdef"  # of another file, or nobody's
+    foreign = tmp_path / ".f.paramsX.0123456789abcdef"  # of another file, or of none
     foreign.write_bytes(b"")
     try:
         os.kill(processes[0].pid, signal.SIGKILL)  # type: ignore[arg-type]
@@ -193,7 +193,7 @@ while True:
 
 
 @pytest.mark.parametrize("signal_number", [signal.SIGKILL, signal.SIGINT])
-def test_saves_that_are_killed_or_interrupted(
+def test_killed_and_interrupted_saves_leave_the_old_file(
     tmp_path: Path, signal_number: signal.Signals
 ) -> None:
     path = tmp_path / "f.params"

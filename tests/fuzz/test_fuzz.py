@@ -25,11 +25,11 @@ def findings() -> list[driver.Finding]:
 
 
 @pytest.mark.parametrize("name", names())
-def test_damaged_files(name: str, findings: list[driver.Finding]) -> None:
+def test_damaged_files_are_errors(name: str, findings: list[driver.Finding]) -> None:
     assert not [str(each) for each in findings if each.format == name]
 
 
-def test_every_format_is_there() -> None:
+def test_every_format_has_a_corpus() -> None:
     expected = {
         "records",
         "index",

@@ -353,7 +353,7 @@ def test_nested_inputs_and_outputs(function, inputs, expected) -> None:
     assert numbers(block(*inputs)) == expected
 
 
-def test_inputs_that_do_not_go_together() -> None:
+def test_incompatible_inputs_are_refused() -> None:
     block = nn.HybridLambda(lambda F, x, y: x)
     one = nd.ones((1,))
     with pytest.raises(ValueError, match="not both"):
@@ -420,7 +420,7 @@ def test_a_layer_used_twice_moves_its_statistics_twice() -> None:
         np.testing.assert_allclose(net.norm.running_mean.data().asnumpy(), moved, rtol=1e-5)
 
 
-def test_results_are_arrays_of_their_own() -> None:
+def test_results_are_independent_arrays() -> None:
     class Same(nn.HybridBlock):
         def __init__(self):
             super().__init__()
@@ -455,7 +455,7 @@ def test_forward_sees_the_modes_of_the_first_call(scope) -> None:
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))])
-def test_copies_learn_on_their_own(copied) -> None:
+def test_copies_learn_independently(copied) -> None:
     net, x = perceptron(), nd.ones((2, 4))
     net.initialize(mx.init.Xavier())
     expected = net(x).asnumpy()
@@ -484,7 +484,7 @@ class LeavesOut(gluon.HybridBlock):
         return self.first(x)
 
 
-def test_what_a_hybridized_block_leaves_out_is_a_warning() -> None:
+def test_unused_inputs_and_layers_of_a_hybridized_block_cause_a_warning() -> None:
     net = LeavesOut(prefix="net_")
     net.initialize()
     x, y = nd.ones((1, 3)), nd.ones((1,))

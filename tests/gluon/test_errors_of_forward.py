@@ -1,4 +1,4 @@
-"""Errors of a forward that is hybridized: told once, with the user's line; arrays where symbols
+"""Errors of a hybridized forward: reported once, with the user's line; arrays where symbols
 will not do.
 """
 
@@ -71,7 +71,7 @@ OWN = [
 
 
 @pytest.mark.parametrize(("work", "kind"), OWN, ids=[work.__name__ for work, _ in OWN])
-def test_an_error_of_the_user_is_told_once(work: Any, kind: type[Exception]) -> None:
+def test_an_error_in_forward_is_reported_once(work: Any, kind: type[Exception]) -> None:
     net = Counting(work)
     net.hybridize()
     for turn in range(1, 3):
@@ -83,7 +83,7 @@ def test_an_error_of_the_user_is_told_once(work: Any, kind: type[Exception]) -> 
         assert frames[-1].name == work.__name__ and frames[-1].filename == __file__
 
 
-def test_an_error_goes_away_with_its_cause() -> None:
+def test_an_error_disappears_with_its_cause() -> None:
     net = Counting(fails)
     net.hybridize()
     with pytest.raises(ValueError, match="mine"):
@@ -119,7 +119,7 @@ ARRAYS_ONLY = {
 
 
 @pytest.mark.parametrize("work", ARRAYS_ONLY.values(), ids=ARRAYS_ONLY)
-def test_what_symbols_do_not_have_runs_on_arrays(work: Any) -> None:
+def test_a_forward_that_symbols_do_not_support_runs_on_arrays(work: Any) -> None:
     net = Counting(work)
     x = nd.array(np.arange(6.0).reshape(2, 3))
     expected = net(x).asnumpy()

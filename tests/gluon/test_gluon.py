@@ -142,7 +142,7 @@ def test_exports_of_mxnet_run(name: str) -> None:
     ],
 )
 @pytest.mark.parametrize("hybridize", [False, True])
-def test_trainer_takes_mxnets_steps(name: str, options: dict, hybridize: bool) -> None:
+def test_the_trainer_makes_the_steps_of_mxnet(name: str, options: dict, hybridize: bool) -> None:
     stored = np.load(FIXTURES / f"trainer_{name}.npz")
     x, y = nd.array(stored["X"]), nd.array(stored["Y"])
     net = nn.Dense(2, in_units=x.shape[1])

@@ -60,7 +60,7 @@ def test_arguments_of_networks() -> None:
     assert block.infer_shape(data=(1, 3, 4, 4))[1] == [(1, 8, 4, 4)]
 
 
-def test_errors_of_networks() -> None:
+def test_errors_of_networks_name_the_mistake() -> None:
     with pytest.raises(AssertionError, match="Invalid resnet version: 3"):
         vision.get_resnet(3, 18)
     with pytest.raises(AssertionError, match="Invalid number of layers: 19"):
@@ -109,7 +109,7 @@ def test_a_file_is_downloaded_once_and_checked(repository: Path, tmp_path: Path)
     assert path.read_bytes() == (FIXTURES / "zoo_tiny.params").read_bytes()
     assert [each.name for each in root.iterdir()] == [path.name]
     net = cases.small_net(mx)
-    model_store.pretrained(net, "tiny", mx.cpu(), str(root))
+    model_store.with_pretrained(net, True, "tiny", mx.cpu(), str(root))
     for archive in repository.iterdir():
         archive.unlink()
     assert model_store.get_model_file("tiny", root=str(root)) == str(path)  # nothing is fetched
@@ -125,7 +125,7 @@ def test_a_damaged_file_is_fetched_again(repository: Path, tmp_path: Path) -> No
     assert path.read_bytes() == whole
 
 
-def test_what_cannot_be_had_says_where_to_put_it(
+def test_a_missing_parameter_file_says_where_to_put_it(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (archive,) = repository.iterdir()

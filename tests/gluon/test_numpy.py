@@ -240,7 +240,7 @@ def test_the_negative_in_a_hybridized_block_is_that_outside(dtype: str) -> None:
     assert (-mx.sym.var("x").as_np_ndarray()).name.startswith("multiply_scalar")  # MXNet 1.9.1's
 
 
-def test_a_symbol_with_one_output_is_no_sequence() -> None:
+def test_a_symbol_with_one_output_is_not_a_sequence() -> None:
     """MXNet 1.9.1 refuses, too; a loop over it would see the whole array once."""
     x = mx.sym.var("x").as_np_ndarray()
     for use in (len, iter, list):

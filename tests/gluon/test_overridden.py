@@ -117,7 +117,7 @@ def test_a_rate_of_its_own_counts_and_a_property_of_its_own_does_not() -> None:
         assert train(net, trainer, [mx.cpu()], 1) == pytest.approx(sums, abs=1e-3)
 
 
-def test_gradients_and_arrays_of_a_parameter_of_its_own() -> None:
+def test_overridden_methods_of_a_parameter_are_called() -> None:
     class Scaled(gluon.Parameter):
         def list_grad(self):
             return [10 * each for each in super().list_grad()]

@@ -42,7 +42,7 @@ def test_arguments_that_are_not_there() -> None:
 
 
 @pytest.mark.parametrize("shape", [(3, 0.5), (3.0,), (3, "a"), (3, None)])
-def test_extents_are_whole_numbers(shape: tuple) -> None:
+def test_extents_must_be_integers(shape: tuple) -> None:
     """0.5 was an unknown extent, and 3.0 was 3; MXNet 1.9.1 refuses both."""
     with pytest.raises(mx.MXNetError, match="'p': a shape is a tuple of whole numbers"):
         gluon.Parameter("p", shape=shape)
@@ -56,7 +56,7 @@ def test_extents_below_0_are_refused_as_in_mxnet(shape: tuple) -> None:
         gluon.Parameter("p", shape=shape).initialize()
 
 
-def test_before_there_is_a_value() -> None:
+def test_a_parameter_without_a_value_says_why() -> None:
     parameter = nn.Dense(2, prefix="d_").weight
     for call in (parameter.data, parameter.grad, parameter.list_data, parameter.list_ctx):
         with pytest.raises(

@@ -66,7 +66,7 @@ def test_numbers_of_a_projection() -> None:
 # ---- layers --------------------------------------------------------------------------------------
 
 
-def test_a_layer_gives_states_back_only_where_it_got_some() -> None:
+def test_a_layer_returns_states_only_if_it_got_some() -> None:
     x = nd.array(cases.data((3, 2, 4)))
     layer = rnn.LSTM(5)
     layer.initialize()
@@ -115,7 +115,7 @@ def test_lengths_and_clipping() -> None:
     assert np.abs(cell.asnumpy()).max() <= 0.01
 
 
-def test_dropout_between_layers_is_there_in_training_alone(
+def test_dropout_between_layers_applies_in_training_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for source, dtype, is_left_out in (
@@ -155,7 +155,7 @@ def test_numpy_arrays() -> None:
         assert type(merged) is mx.np.ndarray and merged.shape == (3, 2, 3)
 
 
-def test_errors_of_layers() -> None:
+def test_errors_of_layers_name_the_mistake() -> None:
     layer = rnn.LSTM(3)
     layer.initialize()
     with pytest.raises(ValueError, match=r"Invalid recurrent state shape. Expecting \(1, 2, 3\)"):
@@ -219,7 +219,7 @@ class Tagger(gluon.HybridBlock):
         return self.out(steps)
 
 
-def test_an_exported_network_takes_any_batch(tmp_path: Path) -> None:
+def test_an_exported_network_accepts_any_batch_size(tmp_path: Path) -> None:
     net = Tagger()
     net.initialize()
     x = nd.array(cases.data((2, 2, 5)))
@@ -344,7 +344,7 @@ def test_a_loop_of_the_graph_is_unrolling() -> None:
         np.testing.assert_allclose(own.asnumpy(), other.asnumpy(), atol=1e-6)
 
 
-def test_errors_of_cells() -> None:
+def test_errors_of_cells_name_the_mistake() -> None:
     cell = rnn.RNNCell(3)
     cell.initialize()
     with pytest.raises(AssertionError, match="4 steps, but data"):

@@ -32,7 +32,7 @@ class Twice(gluon.HybridBlock):
 
 
 class Unused(gluon.HybridBlock):
-    """Draws what nobody reads between two draws, and after them."""
+    """Draws unread numbers between two draws, and after them."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         first = F.Dropout(x, p=0.5)
@@ -309,7 +309,7 @@ class Branches(gluon.HybridBlock):
 
 
 class Nested(gluon.HybridBlock):
-    """A branch in an open loop in a loop; draws that nobody reads among them, and draws behind each."""
+    """A branch in an open loop in a loop; unread draws among them, and draws after each."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         def turn(row: Any, state: Any) -> Any:
@@ -386,7 +386,7 @@ def test_no_draw_is_made_twice_behind_an_open_loop() -> None:
     assert len({row.tobytes() for row in rows}) == 6
 
 
-def test_prediction_takes_no_numbers() -> None:
+def test_prediction_draws_no_numbers() -> None:
     def drawn(call: Any) -> np.ndarray:
         mx.random.seed(5)
         call()

@@ -46,7 +46,7 @@ def weights(net: gluon.nn.Dense) -> list[float]:
 
 @stores
 @pytest.mark.parametrize("on_store, gradients", [(None, [1, 2]), (True, [1, 2]), (False, [3, 3])])
-def test_two_contexts(store: str, on_store: bool | None, gradients: list) -> None:
+def test_two_contexts_train_as_one(store: str, on_store: bool | None, gradients: list) -> None:
     net = dense(TWO)
     options = {"learning_rate": 0.1, "momentum": 0.9}
     trainer = gluon.Trainer(
@@ -98,7 +98,7 @@ def test_a_store_that_keeps_no_optimizer() -> None:
     assert trainer._update_on_kvstore is False and weights(net) == pytest.approx([0.85, 0.85])
 
 
-def test_compressed_gradients() -> None:
+def test_gradients_are_compressed() -> None:
     net = dense(TWO)
     trainer = gluon.Trainer(
         net.collect_params(),
@@ -134,7 +134,7 @@ def test_gradients_by_hand() -> None:
     assert weights(net) == pytest.approx([0.4, 0.4])
 
 
-def test_row_sparse_gradients() -> None:
+def test_row_sparse_gradients_update_their_rows() -> None:
     net = gluon.nn.Embedding(4, 2, sparse_grad=True)
     net.initialize("ones", ctx=TWO)
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
@@ -211,10 +211,10 @@ def test_four_devices_learn_what_one_learns(shares: list[int]) -> None:
             assert np.array_equal(each, arrays[0])  # all devices hold the same
 
 
-# ---- gradients that nobody wrote ---------------------------------------------------------------------
+# ---- gradients that backward did not write -----------------------------------------------------------
 
 
-def test_stale_gradients() -> None:
+def test_stale_gradients_are_reported() -> None:
     for contexts in (None, TWO):
         net = dense(contexts)
         trainer = gluon.Trainer(net.collect_params(), "sgd")
@@ -240,7 +240,7 @@ def test_a_context_without_work_keeps_its_values() -> None:
 
 
 @pytest.mark.parametrize("on_store", [True, False])
-def test_states_go_on_where_they_were(on_store: bool, tmp_path: Path) -> None:
+def test_loaded_states_continue_the_training(on_store: bool, tmp_path: Path) -> None:
     path = str(tmp_path / "trainer.states")
 
     def net_and_trainer() -> tuple[Any, gluon.Trainer]:
@@ -262,7 +262,7 @@ def test_states_go_on_where_they_were(on_store: bool, tmp_path: Path) -> None:
     assert weights(other) == weights(net)
 
 
-def test_learning_rates() -> None:
+def test_learning_rates_can_be_read_and_set() -> None:
     net = dense()
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
     assert trainer.learning_rate == 0.1

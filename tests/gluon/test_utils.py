@@ -19,7 +19,7 @@ CONTENT = bytes(range(256)) * 40
 SHA1 = hashlib.sha1(CONTENT).hexdigest()
 
 
-def test_splitting() -> None:
+def test_split_data_divides_a_batch() -> None:
     data = nd.arange(20).reshape((10, 2))
     assert [each.shape for each in utils.split_data(data, 3, even_split=False)] == [
         (4, 2), (3, 2), (3, 2),
@@ -36,7 +36,7 @@ def test_splitting() -> None:
     assert single.context == mx.cpu(1)
 
 
-def test_clipping() -> None:
+def test_clip_global_norm_scales_gradients() -> None:
     def arrays():
         return [nd.ones((2, 2)) * 3, nd.ones((3,)) * 4]
 
@@ -58,7 +58,7 @@ def test_clipping() -> None:
         utils.clip_global_norm([], 1.0)
 
 
-def test_known_shapes() -> None:
+def test_shape_is_known_without_zeros() -> None:
     """The empty shape is unknown, unless NumPy's rules hold: MXNet 1.9.1."""
     shapes = (None, (), (0, 1), (1, 2))
     assert [utils.shape_is_known(each) for each in shapes] == [False, False, False, True]
@@ -109,7 +109,7 @@ def server():
     join(thread)
 
 
-def test_a_download_is_checked_and_kept(server: str, tmp_path: Path, capsys) -> None:
+def test_a_download_is_verified_and_stored(server: str, tmp_path: Path, capsys) -> None:
     path = utils.download(f"{server}/a.bin", str(tmp_path), sha1_hash=SHA1)
     assert path == str(tmp_path / "a.bin") and Path(path).read_bytes() == CONTENT
     assert f"Downloading {path} from {server}/a.bin..." in capsys.readouterr().out
@@ -129,7 +129,7 @@ def test_a_broken_download_is_resumed(server: str, tmp_path: Path) -> None:
     assert Server.requests == ["", "bytes=3000-", "bytes=6000-"]
 
 
-def test_what_cannot_be_downloaded(server: str, tmp_path: Path) -> None:
+def test_failed_downloads_are_errors(server: str, tmp_path: Path) -> None:
     target = tmp_path / "c"
     with pytest.raises(OSError, match=rf"put it at {target}"):
         utils.download(f"{server}/gone", str(target), retries=0)
@@ -144,7 +144,7 @@ def test_what_cannot_be_downloaded(server: str, tmp_path: Path) -> None:
         utils.download(f"{server}/a.bin", str(tmp_path / "d"), retries=-1)
 
 
-def test_where_files_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_downloads_use_the_configured_repository(monkeypatch: pytest.MonkeyPatch) -> None:
     assert utils._get_repo_file_url("gluon/x", "y.zip").endswith("amazonaws.com/gluon/x/y.zip")
     monkeypatch.setenv("MXNET_GLUON_REPO", "http://here")
     assert utils._get_repo_file_url("a", "b") == "http://here/a/b"

@@ -231,7 +231,7 @@ def test_an_encoder(bert_file: str) -> None:
     np.testing.assert_allclose(net(mx.nd.array(tokens)).asnumpy(), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_parameters_go_out_and_in_again(tmp_path: Path) -> None:
+def test_exported_parameters_can_be_imported(tmp_path: Path) -> None:
     path = str(tmp_path / "own.safetensors")
     first, second = nn.Dense(3, in_units=2), nn.Dense(3, in_units=2)
     first.initialize()
@@ -255,6 +255,6 @@ def test_parameters_go_out_and_in_again(tmp_path: Path) -> None:
         ({}, "is missing"),
     ],
 )
-def test_name_maps_that_are_none(bert_file: str, names: Any, message: str) -> None:
+def test_invalid_name_maps_are_refused(bert_file: str, names: Any, message: str) -> None:
     with pytest.raises(mx.MXNetError, match=message):
         Encoder().load_parameters(bert_file, names=names)

@@ -11,7 +11,7 @@ def test_a_graph_that_no_pass_changes_stays_the_same_object():
     assert set_training(graph, True) is graph
 
 
-def test_only_what_depends_on_a_change_is_new():
+def test_only_nodes_that_depend_on_a_change_are_rebuilt():
     a = mx.sym.Variable("a")
     early = mx.sym.relu(a, name="early")
     dropped = mx.sym.Dropout(early, name="dropped")

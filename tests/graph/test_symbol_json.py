@@ -67,7 +67,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_wrong_is_named(case: str) -> None:
+def test_errors_name_the_wrong_node(case: str) -> None:
     change, message = CASES[case]
     with pytest.raises(FileFormatError, match=message):
         mx.sym.load_json(changed(change))
@@ -111,7 +111,7 @@ def test_factors_and_initializers_of_variables() -> None:
         mx.optimizer.SGD(sym=module.symbol, param_idx2name={0: "dense_weight"})
 
 
-def test_deep_nesting() -> None:
+def test_deeply_nested_json_is_an_error() -> None:
     for text in (
         "[" * 100_000,
         '{"nodes":' * 100_000,
@@ -143,7 +143,7 @@ def test_bodies_of_loops() -> None:
             mx.sym.load_json(json.dumps(broken))
 
 
-def test_text_that_is_none(tmp_path: Path) -> None:
+def test_invalid_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b'{"nodes": [\xff]}')
     with pytest.raises(FileFormatError, match=r"a.json: byte 11 is 0xff"):
         mx.sym.load(tmp_path / "a.json")
@@ -212,7 +212,7 @@ def test_attributes_that_the_operator_does_not_have(
             mx.sym.load_json(text)
 
 
-def test_outputs_that_nobody_sees_are_counted() -> None:
+def test_hidden_outputs_are_counted() -> None:
     """Numbers of MXNet 1.9.1."""
     x = mx.sym.Variable("x")
     cases = [
@@ -232,7 +232,7 @@ def test_outputs_that_nobody_sees_are_counted() -> None:
         assert json.loads(symbol.tojson())["node_row_ptr"] == [0, 1, 1 + outputs]
 
 
-def test_casts_of_outputs_stay() -> None:
+def test_casts_of_outputs_are_preserved() -> None:
     x = mx.sym.Variable("x")
     relu = mx.sym.relu(mx.sym.amp_cast(x, dtype="float16", name="half"), name="relu")
     whole = mx.sym.amp_cast(relu, dtype="float32", name="whole")

@@ -67,7 +67,7 @@ def test_dumps() -> None:
     assert several.skip_prob == 0.2
 
 
-def test_augmenter_errors() -> None:
+def test_wrong_augmenters_are_errors() -> None:
     with pytest.raises(TypeError, match=r"takes an mx.image.Augmenter, not"):
         image.DetBorrowAug(5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="takes DetAugmenters, not"):
@@ -139,7 +139,7 @@ def test_image_det_iter(five: dict[str, Any], source: str) -> None:
 
 
 @pytest.mark.parametrize("source", ["records", "indexed", "files", "list"])
-def test_a_loop_over_whole_batches_can_be_run_again(five: dict[str, Any], source: str) -> None:
+def test_a_loop_over_full_batches_can_be_repeated(five: dict[str, Any], source: str) -> None:
     """As in MXNet, which begins again where the last sample came with the last place of a batch."""
     iterator = image.ImageDetIter(5, (3, 24, 20), **five[source])
     whole = [([0, 10, 20, 30, 40], 0)]
@@ -188,7 +188,7 @@ def test_room_for_objects(five: dict[str, Any]) -> None:
         ([2, 5, 0, 0.5, 0.5, 0.2, 0.2], "No object of the label has an area"),
     ],
 )
-def test_labels_that_are_none(five: dict[str, Any], label: list, message: str) -> None:
+def test_invalid_labels_are_refused(five: dict[str, Any], label: list, message: str) -> None:
     root = five["files"]["path_root"]
     with pytest.raises(RuntimeError, match=message):
         image.ImageDetIter(1, (3, 24, 20), imglist=[[label, "0.png"]], path_root=root)
@@ -301,7 +301,7 @@ def test_records_without_boxes() -> None:
 
 
 @pytest.mark.parametrize("start", [float("nan"), float("inf"), -3.0, 7.0])
-def test_records_whose_labels_are_no_boxes(tmp_path: Path, start: float) -> None:
+def test_records_whose_labels_are_not_boxes_are_refused(tmp_path: Path, start: float) -> None:
     path = str(tmp_path / "a.rec")
     writer = mx.recordio.MXRecordIO(path, "w")
     label = [start, 5, 0, 0.1, 0.1, 0.9, 0.9]

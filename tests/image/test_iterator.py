@@ -61,7 +61,7 @@ def test_epochs(source: str, mode: str, tmp_path: Path) -> None:
     assert iterator.provide_label == [("softmax_label", (3,))]
 
 
-def test_several_labels(tmp_path: Path) -> None:
+def test_images_may_have_several_labels(tmp_path: Path) -> None:
     lists = (
         [[[i, i + 0.5], f"{i}.png"] for i in range(7)],
         [[i, i + 0.5, f"{i}.png"] for i in range(7)],
@@ -94,7 +94,7 @@ def test_shuffling_draws_from_pythons_generator(tmp_path: Path) -> None:
     assert len(epochs(iterator, 1)[0]) == 2
 
 
-def test_parts(tmp_path: Path) -> None:
+def test_parts_divide_the_images(tmp_path: Path) -> None:
     source = write_records(tmp_path, 7)
     parts = [image.ImageIter(1, SHAPE, num_parts=3, part_index=i, **source).seq for i in range(3)]
     assert parts == [[0, 1], [2, 3], [4, 5]]
@@ -109,7 +109,7 @@ def test_a_list_gives_labels_for_records(tmp_path: Path) -> None:
     assert next(iterator).label[0].asnumpy().tolist() == [0, 1, 2, 30, 4, 5, 6]
 
 
-def test_methods_are_overridden(tmp_path: Path) -> None:
+def test_overridden_methods_are_called(tmp_path: Path) -> None:
     decoded = []
 
     class Halved(image.ImageIter):

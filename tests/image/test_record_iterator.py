@@ -113,7 +113,7 @@ def test_int8_is_the_pixel_minus_the_rounded_mean(
                      "scale": 0.5}),
     ],
 )  # fmt: skip
-def test_epochs_as_recorded(case: str, more: dict[str, Any]) -> None:
+def test_epochs_are_those_of_mxnet(case: str, more: dict[str, Any]) -> None:
     recorded = np.load(FIXTURES / "iter.npz")
     path = str(FIXTURES / "iter.rec")
     batches = list(ImageRecordIter(path_imgrec=path, data_shape=(3, 8, 8), batch_size=2, **more))
@@ -160,7 +160,7 @@ def test_orders(ten: dict[str, Any]) -> None:
     assert labels(ImageRecordIter(**ten, shuffle=True, path_imgidx=index, seed=7)) == seven
 
 
-def test_parts(ten: dict[str, Any]) -> None:
+def test_parts_divide_the_records(ten: dict[str, Any]) -> None:
     index = ten["path_imgrec"].replace(".rec", ".idx")
 
     def part(count: int, number: int, **more: Any) -> list:
@@ -198,7 +198,7 @@ def test_random_augmentation_depends_on_the_seed_alone(ten: dict[str, Any]) -> N
     assert resized.shape == first.shape
 
 
-def test_several_labels(tmp_path: Path) -> None:
+def test_records_may_have_several_labels(tmp_path: Path) -> None:
     path = write_records(tmp_path, 6, 2)["path_imgrec"]
     options: dict[str, Any] = {"path_imgrec": path, "data_shape": (3, 8, 8), "batch_size": 4}
     iterator = ImageRecordIter(**options, label_width=2)
@@ -224,7 +224,7 @@ def test_other_kinds(ten: dict[str, Any]) -> None:
     assert mx.io.io.ImageRecordIter is ImageRecordIter
 
 
-def test_damaged_files(ten: dict[str, Any], tmp_path: Path) -> None:
+def test_damaged_files_are_errors(ten: dict[str, Any], tmp_path: Path) -> None:
     path = Path(ten["path_imgrec"])
     whole = path.read_bytes()
     path.write_bytes(whole[:-10])
@@ -246,7 +246,7 @@ def test_damaged_files(ten: dict[str, Any], tmp_path: Path) -> None:
     mx.nd.waitall()
 
 
-def test_records_that_are_none_are_left_out_if_asked(ten: dict[str, Any]) -> None:
+def test_broken_records_are_skipped_on_request(ten: dict[str, Any]) -> None:
     index = Path(ten["path_imgrec"].replace(".rec", ".idx")).read_text().split()
     offset = int(index[7])  # of record 3
     path = Path(ten["path_imgrec"])
@@ -262,7 +262,7 @@ def test_records_that_are_none_are_left_out_if_asked(ten: dict[str, Any]) -> Non
     assert iterator.handle.skipped == 1
 
 
-def test_wrong_parameters(ten: dict[str, Any]) -> None:
+def test_wrong_parameters_are_errors(ten: dict[str, Any]) -> None:
     with pytest.raises(mx.MXNetError, match="No such file"):
         ImageRecordIter(**{**ten, "path_imgrec": "no.rec"})
     with pytest.raises(mx.MXNetError, match="path_imgrec"):
@@ -279,7 +279,7 @@ def test_wrong_parameters(ten: dict[str, Any]) -> None:
         ImageRecordIter(**ten, resize=9, inter_method=7).next()
 
 
-def test_leaving_early_leaves_nothing_behind(ten: dict[str, Any]) -> None:
+def test_an_early_exit_leaves_no_threads_behind(ten: dict[str, Any]) -> None:
     def workers() -> set[threading.Thread]:
         return {each for each in threading.enumerate() if each.name.startswith("mixnet io")}
 
@@ -304,7 +304,7 @@ def test_the_naive_engine_gives_the_same(ten: dict[str, Any]) -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGINT") or os.name == "nt", reason="signals of POSIX")
-def test_interrupting(ten: dict[str, Any], tmp_path: Path) -> None:
+def test_an_interrupt_ends_the_iterator(ten: dict[str, Any], tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(
         "import threading, mixnet as mx\n"
@@ -330,7 +330,7 @@ def test_interrupting(ten: dict[str, Any], tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*fork.*")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on POSIX alone")
-def test_forked_processes_read_on_their_own(ten: dict[str, Any]) -> None:
+def test_forked_processes_read_independently(ten: dict[str, Any]) -> None:
     iterator = ImageRecordIter(**ten)
     first = next(iterator)
     child = os.fork()

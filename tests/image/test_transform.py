@@ -47,7 +47,7 @@ def check(key: str, result: Any) -> None:
 @pytest.mark.parametrize("kind", ["jpg", "png"])
 @pytest.mark.parametrize("flag", [0, 1])
 @pytest.mark.parametrize("to_rgb", [0, 1])
-def test_decoding(kind: str, flag: int, to_rgb: int, tmp_path: Path) -> None:
+def test_images_are_decoded(kind: str, flag: int, to_rgb: int, tmp_path: Path) -> None:
     content = RECORDED[f"encoded_{kind}"]
     key = f"decode_{kind}_{flag}_{to_rgb}"
     for buffer in (
@@ -66,7 +66,7 @@ def test_decoding(kind: str, flag: int, to_rgb: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("interp", range(5))
-def test_resizing(interp: int) -> None:
+def test_resized_images_are_those_of_opencv(interp: int) -> None:
     check(f"resize_uint8_{interp}", image.imresize(integers(), 20, 37, interp))
     check(f"resize_float32_{interp}", image.imresize(floats(), 20, 37, interp=interp))
     grey = image.imresize(integers()[:, :, :1], 20, 37, interp)
@@ -159,7 +159,7 @@ def test_sizes() -> None:
     assert image.resize_short(floats().transpose((1, 0, 2)), 12).shape == (15, 12, 3)
 
 
-def test_interpolation_codes() -> None:
+def test_interpolation_codes_are_those_of_mxnet() -> None:
     crop = (3, 4, 12, 10)
 
     def same(size: tuple[int, int], code: int, as_code: int) -> bool:
@@ -252,6 +252,6 @@ def test_interpolations_that_mxnet_does_not_know(interp: int) -> None:
     assert image.imresize(mx.nd.zeros((4, 3, 3), dtype="uint8"), 2, 2, interp=5).shape == (2, 2, 3)
 
 
-def test_whole_numbers_are_not_normalized_by_floats():
+def test_integers_are_not_normalized_by_floats():
     with pytest.raises(mx.MXNetError, match="make the image float"):
         image.ColorNormalizeAug(mx.nd.ones(3), None)(mx.nd.ones((2, 2, 3), dtype="uint8"))

@@ -37,7 +37,7 @@ def csv(tmp_path: Path) -> dict[str, Any]:
     }
 
 
-def test_csv_as_recorded() -> None:
+def test_csv_batches_are_those_of_mxnet() -> None:
     path = str(FIXTURES / "data.csv")
     batches = list(mx.io.CSVIter(data_csv=path, data_shape=(2,), batch_size=3))
     for i, batch in enumerate(batches):
@@ -47,7 +47,7 @@ def test_csv_as_recorded() -> None:
     assert i == 2
 
 
-def test_an_epoch_begins_behind_what_filled_up_the_last(csv: dict[str, Any]) -> None:
+def test_an_epoch_begins_after_the_samples_that_padded_the_last_batch(csv: dict[str, Any]) -> None:
     iterator = mx.io.CSVIter(**csv)
     first = [([0, 1, 2], 0, [0, 1, 2]), ([3, 4, 5], 0, [3, 4, 5]), ([6, 0, 1], 2, [6, 0, 1])]
     assert rows(iterator) == first
@@ -100,7 +100,7 @@ def test_csv_lines_may_end_in_a_comma(csv: dict[str, Any], tmp_path: Path) -> No
     assert next(iterator).data[0].asnumpy().tolist() == [[1, 2], [3, 4]]
 
 
-def test_csv_errors(csv: dict[str, Any], tmp_path: Path) -> None:
+def test_wrong_csv_files_are_errors(csv: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(mx.MXNetError, match="No such file"):
         mx.io.CSVIter(**{**csv, "data_csv": str(tmp_path / "no.csv")})
     for text, line in (("1,2\n3\n", 2), ("1,2\nx,5\n", 2), ("1,2,3\n", 1)):
@@ -133,7 +133,7 @@ def test_parameters(csv: dict[str, Any]) -> None:
         mx.io.MXDataIter(object())
 
 
-def test_libsvm_as_recorded() -> None:
+def test_libsvm_batches_are_those_of_mxnet() -> None:
     path = str(FIXTURES / "data.libsvm")
     iterator = mx.io.LibSVMIter(data_libsvm=path, data_shape=(4,), batch_size=2)
     for i, batch in enumerate(iterator):
@@ -234,7 +234,7 @@ def test_a_part_of_mnist_is_shuffled_by_itself(
     assert [label for (label,), _, _ in rows(iterator)] == order
 
 
-def test_mnist_errors(mnist: dict[str, Any], tmp_path: Path) -> None:
+def test_wrong_mnist_files_are_errors(mnist: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(mx.MXNetError, match="No such file"):
         mx.io.MNISTIter(**{**mnist, "image": "no"})
     with pytest.raises(mx.base.FileFormatError, match="not an idx file of 3 axes"):
@@ -286,7 +286,7 @@ def test_prefetching_iter() -> None:
     assert both.iter_next() and both.getpad() == 0
 
 
-def test_prefetching_errors() -> None:
+def test_mismatched_iterators_are_refused() -> None:
     with pytest.raises(AssertionError):
         mx.io.PrefetchingIter([])
     uneven = mx.io.PrefetchingIter([arrays(), arrays(4)])
@@ -314,7 +314,7 @@ def test_prefetching_errors() -> None:
         (b"1,1e\n", "line 1"),
     ],
 )
-def test_damaged_csv_files(
+def test_damaged_csv_files_are_errors(
     csv: dict[str, Any], tmp_path: Path, content: bytes, message: str
 ) -> None:
     (tmp_path / "bad.csv").write_bytes(content)
@@ -326,7 +326,7 @@ def test_damaged_csv_files(
     "line", [b"1 \xff:1", b"1 0:\xff", b"1 9:1", b"1 -1:1", b"x", b"1 0:", b"1 0", b"1 0:1:1",
              b"1 99999999999999999999:1", b"1 " + b"9" * 5000 + b":1"]
 )  # fmt: skip
-def test_damaged_libsvm_files(tmp_path: Path, line: bytes) -> None:
+def test_damaged_libsvm_files_are_errors(tmp_path: Path, line: bytes) -> None:
     (tmp_path / "bad").write_bytes(b"1 0:1\n" + line + b"\n")
     with pytest.raises(mx.base.FileFormatError, match="bad, line 2"):
         mx.io.LibSVMIter(data_libsvm=str(tmp_path / "bad"), data_shape=(3,), batch_size=1)

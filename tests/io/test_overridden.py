@@ -26,7 +26,7 @@ def test_an_iterator_is_reset_when_it_is_made() -> None:
     assert len(list(iterator)) == 2 and iterator.batches == 3
 
 
-def test_a_resized_iterator_whose_data_are_replaced() -> None:
+def test_an_overridden_getdata_of_a_resized_iterator_is_used() -> None:
     class Doubled(mx.io.ResizeIter):
         def getdata(self):
             return [2 * each for each in super().getdata()]

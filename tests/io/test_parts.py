@@ -24,7 +24,7 @@ SIZES = {
 
 
 def bitmap(pixels: np.ndarray) -> bytes:
-    """A picture whose bytes are the same whoever writes it; its width is a multiple of 4."""
+    """A picture with the same bytes from every encoder; its width is a multiple of 4."""
     height, width, _ = pixels.shape
     content = pixels.tobytes()
     header = struct.pack("<HIIII", 0x4D42, 54 + len(content), 0, 54, 40)

@@ -29,12 +29,12 @@ def one_by_one(seed: int, sizes: list[int]) -> list[list[int]]:
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 40), max_size=4))
-def test_permutations(seed: int, sizes: list[int]) -> None:
+def test_shuffled_orders_are_permutations(seed: int, sizes: list[int]) -> None:
     shuffler = Shuffler(seed)
     assert [shuffler.permutation(size).tolist() for size in sizes] == one_by_one(seed, sizes)
 
 
-def test_rejected_draws_move_later_ones_up() -> None:
+def test_rejected_draws_shift_later_ones() -> None:
     class Worst(Shuffler):
         """Two draws in a row that are rejected, whatever the count, then zeros."""
 

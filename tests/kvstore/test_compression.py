@@ -17,7 +17,7 @@ RECORDED = np.load(Path(__file__).parents[1] / "parity" / "fixtures" / "gradient
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_what_is_pulled_is_what_mxnet_gave(count: int) -> None:
+def test_pulled_values_are_those_of_mxnet(count: int) -> None:
     store = mx.kv.create("device")
     store.set_gradient_compression({"type": "2bit", "threshold": float(RECORDED["threshold"])})
     store.init("w", mx.nd.zeros(21))
@@ -48,7 +48,7 @@ def test_words_values_and_residuals(count: int) -> None:
 
 @settings(max_examples=8, deadline=None)
 @given(st.lists(st.integers(-40, 40), min_size=1, max_size=40), st.sampled_from([0.25, 0.5, 2.0]))
-def test_what_is_sent_and_what_is_kept_is_what_was_given(numbers: list, threshold: float) -> None:
+def test_sent_values_and_residuals_add_up_to_the_gradient(numbers: list, threshold: float) -> None:
     gradient = jnp.asarray(numbers, jnp.float32) / 8
     method = TwoBit(threshold)
     words, rest = method.encode(gradient, jnp.zeros_like(gradient))
@@ -58,7 +58,7 @@ def test_what_is_sent_and_what_is_kept_is_what_was_given(numbers: list, threshol
     assert words.dtype == jnp.uint32 and words.shape == (-(-len(numbers) // 16),)
 
 
-def test_one_bit() -> None:
+def test_one_bit_compression_sends_signs() -> None:
     """NumPy packs bits the same way: the first of eight in the top bit."""
     rng = np.random.RandomState(0)
     method, residual = OneBit(0.25), np.zeros(45, np.float32)
@@ -90,7 +90,7 @@ def test_halves_keep_what_is_cut_off(kind: str) -> None:
     assert total == pytest.approx(80 * gradient, abs=0.05)
 
 
-def test_what_cannot_be_compressed() -> None:
+def test_unknown_compressions_are_refused() -> None:
     for parameters, message in (
         ({"type": "3bit"}, "Unknown type for gradient compression 3bit"),
         ({"type": "2bit", "threshold": -1}, "threshold must be greater than 0"),

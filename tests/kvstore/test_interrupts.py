@@ -78,7 +78,7 @@ def test_a_step_happens_on_all_devices_or_on_none(
     assert outcomes == {before, after} and before != after
 
 
-def test_a_push_changes_all_keys_or_none() -> None:
+def test_an_interrupted_push_changes_all_keys_or_none() -> None:
     outcomes: set[str] = set()
     for at in range(1, 100_000, 53):
         store = mx.kv.create("local")

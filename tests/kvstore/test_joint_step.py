@@ -73,7 +73,7 @@ def expected(count: int) -> int:
     ("optimizer", "options"),
     [("sgd", {"learning_rate": 0.1, "momentum": 0.9}), ("adam", {"wd": 0.01}), ("lamb", {})],
 )
-def test_same_parameters(optimizer: str, options: dict[str, float]) -> None:
+def test_a_joint_step_gives_the_same_parameters(optimizer: str, options: dict[str, float]) -> None:
     separate, none = trained(0, optimizer, **options)
     joint, count = trained(2, optimizer, **options)
     assert (none, count) == (0, expected(4))
@@ -115,7 +115,7 @@ def test_noise_is_drawn_once_for_all_devices() -> None:
     check_alike(trained(1, "sgld")[0], trained(0, "sgld")[0])
 
 
-def test_an_optimizer_of_ones_own_may_read_arrays() -> None:
+def test_a_custom_optimizer_may_read_arrays() -> None:
     @mx.optimizer.register
     class Reading(mx.optimizer.Optimizer):
         def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
@@ -136,9 +136,8 @@ def test_devices_that_did_not_record_the_same() -> None:
 
     separate, _ = trained(0)
     joint, count = trained(1, between=look)
-    assert count == expected(
-        5
-    )  # their backward is in programs of their own, sums and updates are one
+    # Each backward is its own program, sums and updates are one.
+    assert count == expected(5)
     check_alike(joint, separate)
 
 
@@ -160,7 +159,7 @@ def test_states_and_rates_in_between(tmp_path: Any) -> None:
     check_alike(joint, separate)
 
 
-def test_a_step_is_looked_at_again_when_the_arrays_or_the_optimizer_are_others() -> None:
+def test_a_step_is_planned_again_for_other_arrays_or_another_optimizer() -> None:
     class Halving(mx.optimizer.Optimizer):
         """Reads what it updates."""
 
@@ -217,7 +216,7 @@ def test_an_error_before_the_step_loses_nothing() -> None:
     assert [each.asnumpy().tolist() for each in weights] == [[-15] * 3] * 4
 
 
-def test_a_step_takes_over_the_buffers_of_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_donates_the_buffers_of_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     net = gluon.nn.Dense(64, in_units=4096)
     net.initialize(ctx=CONTEXTS)
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})

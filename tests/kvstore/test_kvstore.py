@@ -87,7 +87,7 @@ def test_devices_are_summed_and_a_push_replaces(kind: str) -> None:
 
 
 @both
-def test_lists_of_keys(kind: str) -> None:
+def test_lists_of_keys_are_accepted(kind: str) -> None:
     store = mx.kv.create(kind)
     store.init([5, 6, 7], [nd.ones(2), nd.zeros((3, 1)), nd.ones((2, 2))])
     store.push([5, 6], [on_each(1, 2), on_each(3, 4, shape=(3, 1))])
@@ -119,7 +119,7 @@ def test_pushpull_and_broadcast(kind: str) -> None:
 
 
 @both
-def test_updaters(kind: str) -> None:
+def test_an_updater_changes_the_stored_value(kind: str) -> None:
     store = mx.kv.create(kind)
     store.init(3, nd.ones(2))
     keys = []
@@ -180,7 +180,7 @@ def test_many_sums_on_their_way_do_not_wait_for_each_other() -> None:
 
 
 @both
-def test_row_sparse_gradients(kind: str) -> None:
+def test_row_sparse_gradients_are_summed(kind: str) -> None:
     gradients = [
         nd.sparse.row_sparse_array((nd.ones((2, 2)), [0, 1]), shape=(4, 2), ctx=CONTEXTS[0]),
         nd.sparse.row_sparse_array((nd.ones((2, 2)), [1, 3]), shape=(4, 2), ctx=CONTEXTS[1]),
@@ -209,7 +209,7 @@ def test_row_sparse_gradients(kind: str) -> None:
 # ---- kinds, errors -----------------------------------------------------------------------------------
 
 
-def test_kinds() -> None:
+def test_each_kind_of_store_is_created() -> None:
     for name, kind in (("local", "local"), ("DEVICE", "device"), ("local_update_cpu",) * 2):
         store = mx.kvstore.create(name)
         assert (store.type, store.rank, store.num_workers) == (kind, 0, 1)
@@ -227,7 +227,7 @@ def test_kinds() -> None:
         mx.kvstore.KVStoreServer(mx.kv.create()).run()
 
 
-def test_a_store_of_ones_own() -> None:
+def test_a_custom_store_can_be_registered() -> None:
     @mx.kvstore.KVStoreBase.register
     class Silent(mx.kvstore.base.TestStore):
         """A store under another name."""
@@ -248,7 +248,7 @@ def test_a_name_that_no_store_has_is_a_local_one_with_a_warning() -> None:
             assert mx.kv.create(name).type == name
 
 
-def test_what_a_store_leaves_out_says_so() -> None:
+def test_missing_methods_of_a_store_are_errors() -> None:
     store = mx.kvstore.KVStoreBase()
     for use in (
         lambda: store.broadcast(1, nd.ones(1), nd.ones(1)),
@@ -312,7 +312,7 @@ def test_errors(kind: str) -> None:
         store.save_optimizer_states("states")
 
 
-def test_what_fails_fails_at_the_reader() -> None:
+def test_errors_are_raised_at_the_reader() -> None:
     class Bad(mx.operator.CustomOp):
         def forward(self, is_train, req, in_data, out_data, aux):
             raise ZeroDivisionError("bad gradient")
@@ -374,7 +374,7 @@ def test_nothing_waits_in_the_caller() -> None:
 
 
 @pytest.mark.parametrize("kind", ["local", "device"])
-def test_pulled_arrays_are_variables_of_their_own(kind: str) -> None:
+def test_pulled_arrays_are_independent_variables(kind: str) -> None:
     """One value in two arrays must not make both the same variable."""
     store = mx.kv.create(kind)
     store.init("w", nd.array([1.0, 2, 3]))
@@ -395,7 +395,7 @@ def test_pulled_arrays_are_variables_of_their_own(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["local", "device"])
 @pytest.mark.parametrize("one_call", [False, True])
-def test_pushed_arrays_are_variables_of_their_own(kind: str, one_call: bool) -> None:
+def test_pushed_arrays_are_independent_variables(kind: str, one_call: bool) -> None:
     store = mx.kv.create(kind)
     store.init("w", nd.zeros(3))
     pushed, pulled = nd.array([3.0, 4, 5]), nd.zeros(3)

@@ -89,7 +89,7 @@ def test_objects_travel(key_folder: Path) -> None:
     assert list(key_folder.iterdir()) == []  # the key is gone once all have it
 
 
-def test_what_is_not_signed_is_not_unpickled(tmp_path: Path) -> None:
+def test_unsigned_messages_are_not_unpickled(tmp_path: Path) -> None:
     forged = pickle.dumps(Trap(tmp_path / "run"))
     originals: list[bytes] = []
 

@@ -220,7 +220,7 @@ def test_an_update_that_is_set_on_a_class(monkeypatch: pytest.MonkeyPatch) -> No
     assert weight.asnumpy().tolist() == [7, 7]
 
 
-def test_an_updater_of_the_programs_own_class_travels_whole() -> None:
+def test_an_updater_of_a_custom_class_is_sent_completely() -> None:
     from mixnet.kvstore.messages import sendable
 
     rule = mx.optimizer.SGD(learning_rate=0.1)

@@ -57,7 +57,7 @@ def test_steps_are_those_of_numpy() -> None:
         residuals, q = rests, following
 
 
-def test_what_has_the_rank_is_sent_whole() -> None:
+def test_a_gradient_of_low_rank_is_sent_exactly() -> None:
     gradients = np.einsum("nr,wrm->wnm", RNG.randn(16, 2), RNG.randn(3, 2, 10)).astype(np.float32)
     zeros = np.zeros_like(gradients), np.zeros((3, 10, 2), np.float32)
     total, rests, _ = exchanged(PowerSGD(2), gradients, *zeros)
@@ -65,7 +65,7 @@ def test_what_has_the_rank_is_sent_whole() -> None:
     assert abs(rests).max() < 1e-4
 
 
-def test_what_is_sent_comes_near_the_best_of_its_rank() -> None:
+def test_the_sent_gradient_approaches_the_best_of_its_rank() -> None:
     """A power iteration that goes on from step to step: the error is that of the singular values
     that are left out.
     """
@@ -112,7 +112,7 @@ def test_half_precision() -> None:
     np.testing.assert_allclose(total[0] + rests.sum(0), gradients.sum(0), atol=0.02)
 
 
-def test_which_arrays_get_smaller() -> None:
+def test_only_large_matrices_are_compressed() -> None:
     method = compression({"type": "powersgd", "rank": 2})
     assert isinstance(method, PowerSGD)
     assert method.state_shapes((100, 50)) == ((100, 50), (50, 2))

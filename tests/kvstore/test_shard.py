@@ -157,7 +157,7 @@ def test_a_full_disk_does_not_end_the_writing_of_the_database(server: Server) ->
     assert (server.shard.pull(0, ["large"])[0] == large).all()
 
 
-def test_who_waits_for_a_server_is_told_that_the_job_is_over(server: Server) -> None:
+def test_a_process_that_waits_for_a_server_learns_that_the_job_has_ended(server: Server) -> None:
     lost = WorkerLostError("rank 1 has ended")
     reasons: list[WorkerLostError | None] = [None]
     client = Channel(0, "server 0", server.connect, 60, lambda: reasons[0])
@@ -175,7 +175,7 @@ def test_a_worker_sees_its_own_pushes_after_a_kill(server: Server) -> None:
     assert value(client) == [1, 1] and client.unsafe == 1
 
 
-def test_states_come_back_with_the_values(server: Server) -> None:
+def test_states_are_restored_with_the_values(server: Server) -> None:
     client = Channel(0, "server 0", server.connect, 10)
     client.do("init", 0, {"w": np.ones(2, np.float32)})
     optimizer = mx.optimizer.SGD(learning_rate=0.1, momentum=0.9)
@@ -197,7 +197,7 @@ class Doubling(mx.optimizer.Updater):
         super().__call__(index, 2 * grad, weight)  # type: ignore[arg-type]
 
 
-def test_an_updater_of_the_programs_own_class_comes_back_whole(server: Server) -> None:
+def test_an_updater_of_a_custom_class_is_restored_completely(server: Server) -> None:
     client = channel(server)
     rule = mx.optimizer.SGD(learning_rate=1.0, momentum=0.5)
     client.do("updater", 0, (2, dumps(sendable(Doubling(rule)))))
@@ -240,7 +240,7 @@ def test_rows(server: Server) -> None:
     assert rows[:, 0].tolist() == [0, 2, 1]
 
 
-def test_a_server_that_does_not_come_back(server: Server) -> None:
+def test_a_server_that_does_not_restart_is_an_error(server: Server) -> None:
     client = channel(server, seconds=0.3)
     server.shard = None
     client.close()
@@ -251,7 +251,7 @@ def test_a_server_that_does_not_come_back(server: Server) -> None:
     assert client.is_gone
     server.shard, begin = Shard(server.path), time.monotonic()
     with pytest.raises(WorkerLostError, match="server 0 could not be reached"):
-        client.finish()  # nobody waits twice
+        client.finish()  # a second call does not wait
     assert time.monotonic() - begin < 0.2
 
 
@@ -269,7 +269,7 @@ def test_a_server_of_another_job_is_not_tried_again(server: Server) -> None:
     assert client.is_gone and len(calls) == 1
 
 
-def test_a_worker_that_is_lost_ends_the_pushes_of_the_others(server: Server) -> None:
+def test_a_lost_worker_ends_the_pushes_of_the_others(server: Server) -> None:
     reasons: list[WorkerLostError | None] = [None]
     client = Channel(0, "server 0", server.connect, 60, lambda: reasons[0])
     client.do("init", 0, {"w": np.ones(2, np.float32)})

@@ -78,7 +78,7 @@ def test_the_folder_does_the_same_from_the_outside() -> None:
     assert ran.stdout == "mixnet.gluon.nn\n", ran.stderr
 
 
-def test_modules_are_mixnets_own(named: None) -> None:
+def test_modules_named_mxnet_are_those_of_mixnet(named: None) -> None:
     import mxnet
     import mxnet.gluon.block
     import mxnet.ndarray.gen_op
@@ -96,7 +96,7 @@ def test_pickles_of_mxnet_find_their_classes(named: None) -> None:
     assert pickle.loads(b"cmxnet.gluon.loss\nL2Loss\n.") is mixnet.gluon.loss.L2Loss
 
 
-def test_what_mxnet_does_not_have_is_not_there(named: None) -> None:
+def test_names_that_mxnet_lacks_do_not_exist(named: None) -> None:
     with pytest.raises(ModuleNotFoundError, match=r"No module named 'mxnet\.nothing'"):
         import mxnet.nothing  # noqa: F401
 

@@ -25,7 +25,7 @@ def test_every_device_gets_samples(size: int, loads: list[float]) -> None:
         _split_input_slice(size, loads)
 
 
-def test_names_come_once() -> None:
+def test_duplicate_names_are_refused() -> None:
     twice = mx.sym.FullyConnected(
         mx.sym.Variable("x"), mx.sym.Variable("x"), num_hidden=2, no_bias=True
     )

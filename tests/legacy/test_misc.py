@@ -19,7 +19,7 @@ def test_the_first_factor_scheduler_multiplies_at_fixed_steps(
 
 
 @pytest.mark.parametrize(("step", "factor"), [(0, 0.5), (2, 1.0), (2, 2.0)])
-def test_what_would_never_change_the_rate_is_refused(step: int, factor: float) -> None:
+def test_a_schedule_that_never_changes_the_rate_is_refused(step: int, factor: float) -> None:
     with pytest.raises(ValueError, match=r"step is 0|factor is"):
         FactorScheduler(step, factor)
 

@@ -27,5 +27,5 @@ def _same(actual: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
-def test_what_mxnet_tells(name: str) -> None:
+def test_metrics_give_the_numbers_of_mxnet(name: str) -> None:
     _same(run(mx, name), RECORDED[name])

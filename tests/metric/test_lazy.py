@@ -190,7 +190,7 @@ def test_metrics_by_name_and_configuration() -> None:
         several.get_metric(9)  # type: ignore[attr-defined]
 
 
-def test_a_metric_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_custom_metric_is_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
     from mixnet import registry
 
     for name in ("own", "my_own"):  # it is forgotten after the test
@@ -229,7 +229,7 @@ def test_a_metric_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
         metric.EvalMetric("bare").update(None, None)
 
 
-def test_what_is_set_takes_the_place_of_what_was_added() -> None:
+def test_setting_a_sum_replaces_pending_batches() -> None:
     measure = metric.Accuracy()
     measure.update([nd.array([0, 1])], [nd.array([0, 0])])
     measure.sum_metric, measure.num_inst = 7.0, 10
@@ -299,14 +299,14 @@ def test_errors_of_integers_are_means_of_floats() -> None:
         assert measure.get()[1] == pytest.approx(expected, rel=1e-5)
 
 
-def test_classes_beyond_int32_are_no_class() -> None:
+def test_classes_beyond_int32_count_as_errors() -> None:
     for make in (nd.array, _pending):
         measure = metric.Accuracy()
         measure.update([make([3e9, 1e38, 5.0])], [make([2.0**31, -1e38, 5.0])])
         assert measure.get()[1] == 1.0
 
 
-def test_f1_tells_precision_recall_and_counts() -> None:
+def test_f1_offers_precision_recall_and_counts() -> None:
     measure = metric.F1(average="micro")
     label, pred = nd.array([0, 1, 1, 1, 0]), nd.array([1, 1, 1, 0, 0])
     measure.update([label], [nd.stack(1 - pred, pred, axis=1)])

@@ -42,12 +42,12 @@ def test_a_hybridized_network_is_as_short() -> None:
     assert len(_frames(True)) <= 3
 
 
-def test_all_frames_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_frames_are_shown_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MIXNET_FULL_TRACEBACK", "1")
     assert len(_frames(False)) > 6
 
 
-def test_what_jax_says_is_kept_out_of_sight() -> None:
+def test_frames_of_jax_are_hidden() -> None:
     with pytest.raises(mx.base.ShapeError) as raised:
         nd.batch_take(nd.ones((2, 3)), nd.ones(3, dtype="int32"))
     error = raised.value
@@ -125,7 +125,7 @@ def test_an_error_that_this_library_did_not_foresee_shows_where_it_was_raised() 
     assert "tracebacks.py" in _printed(unforeseen)
 
 
-def test_what_an_optimizer_of_the_program_raises() -> None:
+def test_errors_of_a_custom_optimizer_show_its_frames() -> None:
     class Stateless(mx.optimizer.Optimizer):
         def create_state(self, index: object, weight: object) -> None:
             return None

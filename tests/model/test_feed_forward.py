@@ -62,7 +62,7 @@ def test_training_gives_lines_and_numbers_of_mxnet(caplog: pytest.LogCaptureFixt
     assert model.predict(train, num_batch=2).shape == (8, 3)
 
 
-def test_files_and_pickles(tmp_path: Path) -> None:
+def test_models_survive_files_and_pickles(tmp_path: Path) -> None:
     data, _, _ = samples()
     model = trained()
     model.save(str(tmp_path / "ff"))
@@ -73,7 +73,7 @@ def test_files_and_pickles(tmp_path: Path) -> None:
     np.testing.assert_array_equal(copy.predict(data), model.predict(data))
 
 
-def test_create_trains() -> None:
+def test_create_trains_a_model() -> None:
     data, labels, _ = samples()
     model = mx.model.FeedForward.create(
         mlp(), data, labels, num_epoch=1, learning_rate=0.1, eval_metric="ce"
@@ -103,7 +103,7 @@ def test_several_devices_and_epochs_of_some_batches(caplog: pytest.LogCaptureFix
     np.testing.assert_allclose(actual, expected, rtol=1e-5)
 
 
-def test_networks_by_bucket() -> None:
+def test_networks_are_generated_by_bucket() -> None:
     class Batches(mx.io.DataIter):
         def __init__(self) -> None:
             super().__init__(2)
@@ -163,7 +163,7 @@ def test_data_that_are_refused() -> None:
     assert set(stored.arg_params) == set(params)
 
 
-def test_it_is_deprecated() -> None:
+def test_feed_forward_is_deprecated() -> None:
     with pytest.warns(DeprecationWarning, match=r"Please use mxnet.mod.Module instead"):
         mx.model.FeedForward(mlp())
 

@@ -106,7 +106,7 @@ def test_buckets_share_arrays(trained: Any) -> None:
         assert each._updater is modules[0]._updater
 
 
-def test_two_devices() -> None:
+def test_two_devices_train_as_one() -> None:
     contexts = [mx.cpu(0), mx.cpu(1)]
     module = mx.mod.BucketingModule(network, default_bucket_key=5, context=contexts)
     batches = Sentences()
@@ -122,7 +122,7 @@ def test_two_devices() -> None:
     np.testing.assert_allclose(weight, [0.36366105, 0.4462772, 0.71383953], rtol=1e-5)
 
 
-def test_checkpoints(trained: Any, tmp_path: Path) -> None:
+def test_checkpoints_are_saved_and_loaded(trained: Any, tmp_path: Path) -> None:
     prefix = str(tmp_path / "bb")
     trained.save_checkpoint(prefix, 2)
     assert sorted(os.listdir(tmp_path)) == [
@@ -147,7 +147,7 @@ def test_checkpoints(trained: Any, tmp_path: Path) -> None:
         mx.mod.BucketingModule.load_dict(sym_gen=network, default_bucket_key=5)
 
 
-def test_what_is_refused(trained: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_wrong_arguments_are_refused(trained: Any, caplog: pytest.LogCaptureFixture) -> None:
     batches = Sentences()
     shapes = batches.provide_data, batches.provide_label
     with pytest.raises(AssertionError):
@@ -167,7 +167,7 @@ def test_what_is_refused(trained: Any, caplog: pytest.LogCaptureFixture) -> None
         mx.mod.BucketingModule(lambda n: (network(n)[0], ("dta",), ("softmax_label",)), 5)
 
 
-def test_a_bucket_has_no_parameters_of_its_own() -> None:
+def test_a_bucket_with_its_own_parameters_is_refused() -> None:
     def growing(length: int) -> Any:
         net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name=f"fc{length}")
         return net, ("data",), None

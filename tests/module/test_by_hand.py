@@ -64,7 +64,7 @@ class Distance(mx.operator.CustomOpProp):
         return Identity()
 
 
-def test_a_loss_of_ones_own_says_the_shape_of_its_label() -> None:
+def test_a_custom_loss_declares_the_shape_of_its_label() -> None:
     scores = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1, name="fc")
     net = mx.sym.Custom(data=scores, name="loss", op_type="distance_for_modules")
     assert net.infer_shape(data=(4, 5))[0] == [(4, 5), (1, 5), (1,), (4,)]

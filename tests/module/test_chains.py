@@ -128,7 +128,7 @@ def test_python_losses_by_hand() -> None:
             mx.mod.PythonLossModule(**wrong)
 
 
-def test_a_python_module_of_ones_own() -> None:
+def test_a_custom_python_module_runs_in_a_chain() -> None:
     class Double(mx.mod.PythonModule):
         def _compute_output_shapes(self) -> Any:
             return [("double", self.data_shapes[0][1])]

@@ -99,7 +99,7 @@ def test_callbacks_get_what_mxnet_gives_them() -> None:
     assert batches == [0, 1, 2] * 2
 
 
-def test_score_and_predict() -> None:
+def test_score_and_predict_use_all_batches() -> None:
     data, labels, _ = samples()
     validation = mx.io.NDArrayIter(data[:10], labels[:10], 4)
     module = _fitted()
@@ -140,7 +140,7 @@ def test_fit_wants_a_number_of_epochs() -> None:
         mx.mod.Module(mlp()).fit(mx.io.NDArrayIter(data, labels, 4))
 
 
-def test_a_second_fit_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_second_fit_continues_the_training(caplog: pytest.LogCaptureFixture) -> None:
     data, labels, _ = samples()
     module = _fitted()
     before = module.get_params()[0]["fc2_bias"].asnumpy()

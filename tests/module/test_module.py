@@ -49,7 +49,7 @@ def test_training_gives_the_numbers_of_mxnet(tmp_path: Path) -> None:
         np.testing.assert_allclose(own.asnumpy(), real.asnumpy(), rtol=1e-4, atol=1e-6)
 
 
-def test_a_checkpoint_of_mxnet_goes_on_training() -> None:
+def test_training_resumes_from_a_checkpoint_of_mxnet() -> None:
     facts = np.load(FIXTURES / "module_mlp.npz")
     module = mx.mod.Module.load(str(FIXTURES / "module_mlp"), 2, load_optimizer_states=True)
     assert module.params_initialized and not module.binded
@@ -77,7 +77,9 @@ def test_checkpoint_functions_of_mx_model(tmp_path: Path) -> None:
     assert list(again) == ["w"] and list(states) == ["m"]
 
 
-def test_files_that_are_no_checkpoint(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_files_that_are_not_checkpoints_are_refused(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     prefix = str(tmp_path / "q")
     mx.nd.save(prefix + "-0001.params", {"zz:foo": mx.nd.ones(2)})
     assert mx.model.load_params(prefix, 1) == ({}, {})
@@ -127,7 +129,7 @@ def test_labels_that_the_symbol_has_not_are_warned_of() -> None:
         mx.mod.Module(mlp()).bind([("data", (4, 5))])
 
 
-def test_what_must_come_before(caplog: pytest.LogCaptureFixture) -> None:
+def test_methods_require_the_preceding_steps(caplog: pytest.LogCaptureFixture) -> None:
     module = mx.mod.Module(mlp())
     for call in (module.get_params, module.update, lambda: module.data_shapes):
         with pytest.raises(AssertionError):
@@ -175,7 +177,7 @@ def test_parameters_without_values_need_an_initializer() -> None:
         module.init_params(None, force_init=True)
 
 
-def test_optimizers_of_modules() -> None:
+def test_modules_create_optimizers_by_name() -> None:
     module, _ = bound()
     module.init_optimizer()
     assert module._optimizer.rescale_grad == 0.25 and module._kvstore is None
@@ -320,7 +322,7 @@ def test_a_list_of_batches_is_one_a_device() -> None:
         module.forward(parts)
 
 
-def test_states_are_kept_from_batch_to_batch() -> None:
+def test_states_persist_between_batches() -> None:
     state = mx.sym.Variable("state", shape=(2, 3), dtype="float32")
     total = mx.sym.Variable("data") + state
     net = mx.sym.Group([total, mx.sym.BlockGrad(state * 2)])
@@ -425,7 +427,7 @@ def test_groups_of_nodes_on_devices() -> None:
         )
 
 
-def test_prepare_tells_where_rows_are_not_needed() -> None:
+def test_prepare_ignores_parameters_that_are_not_sparse() -> None:
     module, batch = bound()
     module.init_optimizer()
     with pytest.warns(UserWarning, match="No need to call sparse_row_id_fn"):
@@ -468,7 +470,7 @@ def test_new_parameters_take_over_the_buffers_of_the_old() -> None:
     assert donated[2] - donated[1] >= 2 * 300 * 500 * 4, "weight and momentum"
 
 
-def test_arguments_with_one_content_have_gradients_of_their_own() -> None:
+def test_equal_arguments_have_separate_gradients() -> None:
     first, second = mx.sym.Variable("a"), mx.sym.Variable("b")
     executor = (first * 2 + second * 3).simple_bind(mx.cpu(), a=(2,), b=(2,))
     shared = mx.nd.ones((2,))
@@ -480,7 +482,7 @@ def test_arguments_with_one_content_have_gradients_of_their_own() -> None:
     assert executor.grad_dict["b"].asnumpy().tolist() == [3, 3]
 
 
-def test_states_of_the_optimizer_come_with_training() -> None:
+def test_states_of_the_optimizer_exist_after_training() -> None:
     module, batch = bound()
     module.init_optimizer(optimizer="adam")
     module.forward(batch, is_train=False)
@@ -490,7 +492,7 @@ def test_states_of_the_optimizer_come_with_training() -> None:
     assert set(module._updater.states) == {0, 1, 2, 3}
 
 
-def test_logging_uses_the_logger_that_was_given(caplog: pytest.LogCaptureFixture) -> None:
+def test_logging_uses_the_logger_that_was_passed(caplog: pytest.LogCaptureFixture) -> None:
     data, labels, params = samples()
     module = mx.mod.Module(mlp(), logger=logging.getLogger("mine"))
     with caplog.at_level(logging.INFO):
@@ -506,7 +508,7 @@ def test_loaded_parameters_are_read_and_saved_before_bind(tmp_path):
     assert sorted(again) == sorted(f"arg:{name}" for name in args)
 
 
-def test_backward_takes_gradients_of_the_first_outputs() -> None:
+def test_backward_accepts_gradients_of_the_first_outputs() -> None:
     label = mx.sym.BlockGrad(mx.sym.Variable("softmax_label"))
     module = mx.mod.Module(mx.sym.Group([mx.sym.Variable("data") * 3, label]))
     module.bind([("data", (2, 1))], [("softmax_label", (2,))], inputs_need_grad=True)

@@ -113,7 +113,7 @@ def test_initializers_fill_row_sparse_parameters() -> None:
     ],
 )
 @pytest.mark.parametrize("is_read_twice", [False, True])
-def test_rows_of_gradients(
+def test_gradients_have_the_rows_that_were_read(
     name: str, rows: list[int], expected: list[int], is_read_twice: bool
 ) -> None:
     """Rows of MXNet 1.9.1: where the gradient is computed of row_sparse arrays, those of both."""

@@ -37,7 +37,7 @@ def _data() -> np.ndarray:
 
 @QUICK
 @given(_keys())
-def test_reading(key) -> None:
+def test_reading_by_index_is_numpys(key) -> None:
     expected = _data()[key]
     if expected.size == 0:
         first = key[0] if isinstance(key, tuple) else key
@@ -57,7 +57,7 @@ def test_reading(key) -> None:
 
 @QUICK
 @given(_keys(), st.integers(0, 1))
-def test_writing(key, kind) -> None:
+def test_writing_by_index_is_numpys(key, kind) -> None:
     expected, array = _data(), nd.array(_data())
     shape = expected[key].shape
     if 0 in shape:
@@ -178,7 +178,7 @@ def test_a_value_that_does_not_fit_is_an_error_and_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("key", [slice(2, 5), (slice(None), slice(3, None)), slice(2, 2)])
-def test_where_nothing_is_selected_values_still_have_to_fit(key) -> None:
+def test_values_must_match_even_an_empty_selection(key) -> None:
     a = nd.zeros((2, 3))
     for value in (nd.ones((4, 4)), np.ones((4, 4)), nd.ones((5,)), [1.0, 2, 3, 4, 5]):
         with pytest.raises(ValueError, match="does not broadcast"):

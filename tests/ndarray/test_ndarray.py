@@ -34,7 +34,7 @@ def test_64_bit_values_are_exact() -> None:
     assert (nd.array([1.0], dtype="float64") + 1e-12).asnumpy()[0] == 1 + 1e-12
 
 
-def test_whole_numbers_take_the_scalar_in_their_own_dtype() -> None:
+def test_integers_convert_the_scalar_to_their_dtype() -> None:
     # as MXNet 1.9.1 computes them
     a = nd.array([1, 2, 3], dtype="int32")
     np.testing.assert_array_equal((a * 1.5).asnumpy(), [1, 2, 3])
@@ -48,7 +48,7 @@ def test_text_form_is_mxnets() -> None:
     assert repr(nd.array([1, 2], dtype="int64")) == "\n[1 2]\n<NDArray 2 @cpu(0)>"
 
 
-def test_html_form_tells_pending_from_ready_without_running() -> None:
+def test_html_shows_whether_an_array_is_pending_without_computing_it() -> None:
     array = nd.ones((2, 3)) * 2
     assert "pending" in array._repr_html_() and "<svg" not in array._repr_html_()
     array.wait_to_read()
@@ -215,12 +215,12 @@ def test_scalars() -> None:
         (lambda: nd.zeros((2, 0)), "has no elements"),
     ],
 )
-def test_wrong_calls_say_what_was_given_and_expected(call, text) -> None:
+def test_wrong_calls_say_what_was_passed_and_expected(call, text) -> None:
     with pytest.raises(mx.MXNetError, match=text):
         call()
 
 
-def test_numpy_arrays_are_no_operands() -> None:
+def test_numpy_arrays_are_refused_as_operands() -> None:
     for mixed in (lambda: nd.ones((2,)) + np.ones(2), lambda: np.ones(2) * nd.ones((2,))):
         with pytest.raises(TypeError):
             mixed()
@@ -232,7 +232,7 @@ def test_an_unknown_operator_names_the_nearest() -> None:
         _ = nd.Convolutoin
 
 
-def test_operators_present_themselves() -> None:
+def test_operators_have_names_and_docstrings() -> None:
     import inspect
 
     parameters = list(inspect.signature(nd.FullyConnected).parameters)
@@ -242,7 +242,7 @@ def test_operators_present_themselves() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "int64"])
-def test_the_mean_of_whole_numbers_is_a_whole_number(dtype: str) -> None:
+def test_the_mean_of_integers_is_an_integer(dtype: str) -> None:
     actual = mx.nd.array([5, 2], dtype=dtype).mean()
     assert actual.asnumpy().tolist() == [3]
 
@@ -302,7 +302,7 @@ ERRORS = [  # with the class that MXNet 1.9.1 raises
 
 
 @pytest.mark.parametrize(("call", "name"), ERRORS)
-def test_classes_of_errors(call: Any, name: str) -> None:
+def test_errors_have_the_classes_of_mxnet(call: Any, name: str) -> None:
     with pytest.raises(mx.MXNetError) as raised:
         call(nd.ones((1, 3)))
     assert raised.type.__name__ == name
@@ -346,7 +346,7 @@ def test_an_array_compares_with_arrays_and_numbers_alone(other: object) -> None:
         assert other == array
 
 
-def test_several_elements_are_no_number() -> None:
+def test_an_array_with_several_elements_does_not_convert_to_a_number() -> None:
     for array in (nd.array([1, 2]), mx.np.array([1, 2])):
         for kind in (int, float):
             with pytest.raises(TypeError, match=r"one element is a number.*\(2,\)"):

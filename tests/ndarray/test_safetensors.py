@@ -36,7 +36,7 @@ def test_a_file_by_hand_is_read(tmp_path: Path) -> None:
     assert arrays["b"].dtype == np.int64
 
 
-def test_what_is_written_is_read_by_the_package(tmp_path: Path) -> None:
+def test_files_can_be_read_by_the_safetensors_package(tmp_path: Path) -> None:
     package = pytest.importorskip("safetensors.numpy", reason="pip install safetensors")
     values = {name: np.arange(6).reshape(2, 3).astype(name) for name in DTYPES}
     values["empty"] = np.zeros((0, 4), "float32")
@@ -52,7 +52,7 @@ def test_what_is_written_is_read_by_the_package(tmp_path: Path) -> None:
             np.testing.assert_array_equal(actual, value)
 
 
-def test_what_the_package_writes_is_read(tmp_path: Path) -> None:
+def test_files_of_the_safetensors_package_can_be_read(tmp_path: Path) -> None:
     package = pytest.importorskip("safetensors.numpy", reason="pip install safetensors")
     path = str(tmp_path / "theirs")
     package.save_file({"w": np.eye(3, dtype="float16"), "scalar": np.array(4, "int64")}, path)
@@ -61,7 +61,7 @@ def test_what_the_package_writes_is_read(tmp_path: Path) -> None:
     assert actual["scalar"].shape == () and int(actual["scalar"].asnumpy()) == 4
 
 
-def test_bfloat16_and_bytes(tmp_path: Path) -> None:
+def test_bfloat16_and_bytes_are_stored(tmp_path: Path) -> None:
     content = np.array([1, 2, 3], ml_dtypes.bfloat16).tobytes()
     path = _file(tmp_path / "b", {"x": _entry([3], 0, 6, "BF16")}, content)
     (array,) = mx.nd.load_frombuffer(Path(path).read_bytes()).values()
@@ -85,7 +85,9 @@ def test_a_params_file_with_a_header_of_the_same_length(tmp_path: Path) -> None:
         ({"rows": mx.nd.ones((2, 2)).tostype("row_sparse")}, r"'rows' is row_sparse.*tostype"),
     ],
 )
-def test_what_cannot_be_written(tmp_path: Path, data: object, message: str) -> None:
+def test_arrays_that_cannot_be_written_are_errors(
+    tmp_path: Path, data: object, message: str
+) -> None:
     with pytest.raises(ValueError, match=message) as raised:
         mx.nd.save(str(tmp_path / "x.safetensors"), data)
     assert isinstance(raised.value, mx.MXNetError)

@@ -69,7 +69,7 @@ def test_results_are_those_of_dense_arrays(kind: str, text: str, stype: str) -> 
     np.testing.assert_allclose(actual.asnumpy(), expected.asnumpy(), rtol=1e-6)
 
 
-def test_the_way_out_to_dense_arrays_is_told_once(caplog, monkeypatch) -> None:
+def test_the_fallback_to_dense_arrays_warns_once(caplog, monkeypatch) -> None:
     monkeypatch.setattr(sparse_rules, "_warned", set())
     for _ in range(2):
         nd.exp(csr())
@@ -92,7 +92,7 @@ def test_the_way_out_to_dense_arrays_is_told_once(caplog, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("transpose", [False, True])
-def test_csr_times_dense(transpose: bool) -> None:
+def test_csr_times_dense_is_the_dense_product(transpose: bool) -> None:
     weight = np.arange(8.0, dtype="float32").reshape(4, 2) if transpose else np.ones((3, 2), "f4")
     actual = nd.dot(csr(), nd.array(weight), transpose_a=transpose)
     assert actual.stype == ("row_sparse" if transpose else "default")
@@ -102,7 +102,7 @@ def test_csr_times_dense(transpose: bool) -> None:
     np.testing.assert_allclose(vector.asnumpy(), DATA @ [1, 2, 3])
 
 
-def test_dense_times_csr() -> None:
+def test_dense_times_csr_is_the_dense_product() -> None:
     left = np.ones((2, 4), "float32")
     actual = nd.dot(nd.array(left), csr())
     assert actual.stype == "csr"
@@ -130,13 +130,13 @@ def test_rows_of_a_csr_matrix() -> None:
         c[::2]
 
 
-def test_retain() -> None:
+def test_retain_selects_rows() -> None:
     actual = nd.sparse.retain(rows(), nd.array([0, 3]))
     assert actual.indices.asnumpy().tolist() == [0, 3]
     np.testing.assert_array_equal(actual.asnumpy(), DATA * [[1], [0], [0], [1]])
 
 
-def test_making_them() -> None:
+def test_sparse_arrays_are_created_from_parts() -> None:
     csr = nd.sparse.csr_matrix(([1, 2, 3], [1, 0, 2], [0, 1, 3]), shape=(2, 3))
     np.testing.assert_array_equal(csr.asnumpy(), [[0, 1, 0], [2, 0, 3]])
     csr = nd.sparse.csr_matrix(([1, 2, 3, 4], ([0, 1, 1, 1], [1, 0, 2, 2])), shape=(2, 3))
@@ -157,7 +157,7 @@ def test_making_them() -> None:
         nd.zeros((2, 3)).tostype("coo")
 
 
-def test_assigning_as_a_whole() -> None:
+def test_a_sparse_array_can_be_assigned() -> None:
     target = rows()
     target[:] = rows(OTHER)
     np.testing.assert_array_equal(target.asnumpy(), OTHER)
@@ -204,7 +204,7 @@ def test_gradient_of_a_product_with_a_csr_matrix() -> None:
     assert weight.grad.indices.asnumpy().tolist() == [1]
 
 
-def test_a_dense_use_makes_the_gradient_whole() -> None:
+def test_a_dense_use_makes_the_gradient_dense() -> None:
     weight = nd.ones((4, 2))
     weight.attach_grad(stype="row_sparse")
     with mx.autograd.record():
@@ -264,7 +264,7 @@ def test_steps_with_other_numbers_of_rows_are_the_same_program() -> None:
     np.testing.assert_array_equal(gradient.asnumpy()[[7, 8, 9]], gradient.data.asnumpy())
 
 
-def test_scipy_matrices_come_and_go() -> None:
+def test_scipy_matrices_are_converted_both_ways() -> None:
     scipy_sparse = pytest.importorskip("scipy.sparse")
     matrix = scipy_sparse.csr_matrix(DATA.astype("float64"))
     csr = nd.sparse.array(matrix)
@@ -301,7 +301,7 @@ def test_positions_in_any_order_are_saved_and_loaded(tmp_path: Path) -> None:
         matrix.check_format()
 
 
-def test_products_of_matrices_whose_columns_do_not_rise() -> None:
+def test_products_accept_matrices_with_unsorted_columns() -> None:
     matrix = nd.sparse.csr_matrix(([1.0, 2, 3], [0, 1, 0], [0, 1, 1, 3]), shape=(3, 2))
     assert (matrix * matrix).asnumpy().tolist() == [[1, 0], [0, 0], [9, 4]]
 

@@ -147,7 +147,7 @@ def test_lesson_19_steps_as_the_trainer_does_and_learns() -> None:
     curves = dict(
         re.findall(r"^(\w+).* after 6 +(\S+)$", printed(the("19_gluon", "starts = {")), re.M)
     )
-    # Ten classes that occur about equally often: who only knows how often has the loss ln 10.
+    # Ten classes that occur about equally often: a model of their frequencies has the loss ln 10.
     assert float(curves["zeros"]) == pytest.approx(2.30, abs=0.01)
     assert float(curves["Xavier"]) < 0.5 and float(curves["normal"]) > 100
 

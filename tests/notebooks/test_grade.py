@@ -52,7 +52,7 @@ def test_points_are_read_from_outputs(grade: ModuleType, tmp_path: Path) -> None
     ]
 
 
-def test_a_failure_beside_a_success_gives_no_point(grade: ModuleType, tmp_path: Path) -> None:
+def test_a_partly_failed_exercise_earns_no_point(grade: ModuleType, tmp_path: Path) -> None:
     path = write(
         tmp_path / "03_a.ipynb", ("check(4)",), ("✔ one: correct.\n✘ two, not yet: no.\n",)
     )
@@ -121,7 +121,7 @@ def test_the_command_writes_a_table(
         ("03_gone.ipynb", "", "03_gone"),
     ],
 )
-def test_what_cannot_be_graded(
+def test_notebooks_that_cannot_be_graded_are_reported(
     grade: ModuleType,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -139,12 +139,12 @@ def test_what_cannot_be_graded(
 
 
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
-def test_every_notebook_has_three_exercises_with_titles_of_their_own(
+def test_every_notebook_has_three_exercises_with_distinct_titles(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(NOTEBOOKS))
     results = importlib.import_module("grade").grade(path)
     names = {each.exercise for each in results}
     assert len(results) >= 3 and len(names) == len(results)
-    # As they are stored nobody has answered them.
+    # The stored notebooks have no answers.
     assert all(each.points == 0 and "not yet" in each.message for each in results)

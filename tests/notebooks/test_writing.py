@@ -21,9 +21,8 @@ THINGS = (
     "operation box array node device thread step program piece row line task event machine "
     "place letter"
 )
-ONE_OF_MANY = re.compile(
-    rf"(?<![\d.,v-])\b1 (?:{'|'.join(THINGS.split())})e?s\b"
-)  # "1 pieces", but not "0.1 steps"
+# "1 pieces", but not "0.1 steps"
+ONE_OF_MANY = re.compile(rf"(?<![\d.,v-])\b1 (?:{'|'.join(THINGS.split())})e?s\b")
 
 
 def texts_of(output: Any) -> list[str]:

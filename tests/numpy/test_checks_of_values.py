@@ -103,7 +103,7 @@ def test_choice_needs_an_axis_to_choose_along() -> None:
 
 
 @pytest.mark.parametrize("shape", [(3, 2.0), (3.0, 2), (True, 6), (6, None)])
-def test_shapes_consist_of_whole_numbers(shape: tuple) -> None:
+def test_shapes_must_be_integers(shape: tuple) -> None:
     """MXNet 1.9.1 refuses all of them, too: 2.0 and True were 2 and 1."""
     for call in (
         mx.nd.zeros,
@@ -111,14 +111,13 @@ def test_shapes_consist_of_whole_numbers(shape: tuple) -> None:
         np.zeros,
         lambda shape: mx.nd.ones((1, 1)).broadcast_to(shape),
     ):
-        call(
-            tuple(map(int, shape)) if None not in shape else (6, 1)
-        )  # equal to (3, 2.0), and known then
+        # Equal to (3, 2.0), and cached then.
+        call(tuple(map(int, shape)) if None not in shape else (6, 1))
         with pytest.raises(mx.MXNetError, match=r"is not a shape|whole number|shape"):
             call(shape)
 
 
-def test_what_is_equal_is_not_the_same_attribute() -> None:
+def test_equal_values_of_different_types_are_different_attributes() -> None:
     data = mx.nd.ones((2, 3))
     for axis in (1, (1,), 1, (1,)):
         assert mx.nd.sum(data, axis=axis).shape == (2,)
@@ -128,7 +127,7 @@ def test_what_is_equal_is_not_the_same_attribute() -> None:
 
 
 @pytest.mark.parametrize("number", [3.0, True, np.array([3.5]).asnumpy()[0]])
-def test_whole_numbers_are_whole_numbers(number: object) -> None:
+def test_a_float_is_refused_where_an_integer_is_required(number: object) -> None:
     """``num_hidden=3.0`` is refused, as in MXNet 1.9.1."""
     with pytest.raises(mx.MXNetError, match=r"num_hidden=.* is not a whole number"):
         mx.nd.FullyConnected(
@@ -148,6 +147,6 @@ def test_whole_numbers_are_whole_numbers(number: object) -> None:
         (lambda: np.split(np.ones(3), 3, axis=1), "axis=1 is out of range: the array has 1 axes"),
     ],
 )
-def test_numbers_and_shapes_that_are_none(call: Any, words: str) -> None:
+def test_invalid_numbers_and_shapes_are_refused(call: Any, words: str) -> None:
     with pytest.raises(mx.MXNetError, match=words):
         call()

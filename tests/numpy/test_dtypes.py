@@ -80,6 +80,6 @@ def test_one_array(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["mean", "sum", "std"])
-def test_an_axis_is_a_whole_number(name: str) -> None:
+def test_an_axis_must_be_an_integer(name: str) -> None:
     with pytest.raises(MXNetError, match=r"a whole number, not 1\.5"):
         getattr(np, name)(np.ones((2, 3)), axis=1.5)

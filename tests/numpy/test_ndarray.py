@@ -233,7 +233,7 @@ GRADIENTS = [
 
 
 @pytest.mark.parametrize("text", GRADIENTS)
-def test_gradient(text: str) -> None:
+def test_gradients_of_numpy_arrays_are_computed(text: str) -> None:
     """Against differences of the weighted sum of the results, in float64."""
     names = [name for name in EXPLICIT if f" {name} " in _words(text)]
 
@@ -314,7 +314,7 @@ def test_the_class_has_what_mxnets_has(member: str) -> None:
 # ---- views, identity, leaving -----------------------------------------------------------------------
 
 
-def test_views_and_copies() -> None:
+def test_views_share_memory_and_copies_do_not() -> None:
     x = np.arange(6.0).reshape((2, 3))
     row, turned, flat, twin = x[1], x.reshape_view((3, 2)), x.flatten(), x.copy()
     # reshape copies, as in MXNet 1.9.1, in all its forms.
@@ -392,7 +392,7 @@ def _same(actual: Any, expected: Any) -> None:
 
 @FAST
 @given(some.data(), some_arrays.array_shapes(min_dims=1, max_dims=4, max_side=4))
-def test_basic_indexing(data: Any, shape: Any) -> None:
+def test_basic_indexing_is_numpys(data: Any, shape: Any) -> None:
     x = _numbers(shape)
     key = data.draw(some_arrays.basic_indices(shape, allow_newaxis=True))
     _same(np.array(x)[key], onp.asarray(x[key]))
@@ -405,7 +405,7 @@ def test_basic_indexing(data: Any, shape: Any) -> None:
 
 @FAST
 @given(some.data(), some_arrays.array_shapes(min_dims=1, max_dims=3, max_side=4))
-def test_integer_array_indexing(data: Any, shape: Any) -> None:
+def test_integer_array_indexing_is_numpys(data: Any, shape: Any) -> None:
     x = _numbers(shape)
     count = data.draw(some.integers(1, len(shape)))
     key = data.draw(some_arrays.integer_array_indices(shape[:count]))
@@ -418,7 +418,7 @@ def test_integer_array_indexing(data: Any, shape: Any) -> None:
 
 @FAST
 @given(some.data(), SHAPES)
-def test_masks(data: Any, shape: Any) -> None:
+def test_masks_select_and_assign_as_in_numpy(data: Any, shape: Any) -> None:
     x = _numbers(shape)
     mask = data.draw(some_arrays.arrays(bool, shape))
     result = np.array(x)
@@ -431,7 +431,7 @@ def test_masks(data: Any, shape: Any) -> None:
 
 @FAST
 @given(some.data(), SHAPES)
-def test_reshape_and_transpose(data: Any, shape: Any) -> None:
+def test_reshape_and_transpose_are_numpys(data: Any, shape: Any) -> None:
     x = _numbers(shape)
     axes = data.draw(some.permutations(range(len(shape))))
     _same(np.array(x).transpose(*axes), x.transpose(*axes) if axes else x)
@@ -445,7 +445,7 @@ def test_reshape_and_transpose(data: Any, shape: Any) -> None:
 
 @FAST
 @given(some_arrays.mutually_broadcastable_shapes(num_shapes=2, max_dims=3, max_side=3))
-def test_broadcasting(shapes: Any) -> None:
+def test_broadcasting_is_numpys(shapes: Any) -> None:
     left, right = (_numbers(shape) for shape in shapes.input_shapes)
     for function in (lambda a, b: a + b, lambda a, b: a * b - 1, lambda a, b: a < b):
         _same(function(np.array(left), np.array(right)), onp.asarray(function(left, right)))
@@ -453,7 +453,7 @@ def test_broadcasting(shapes: Any) -> None:
 
 @FAST
 @given(some.data(), SHAPES)
-def test_reductions(data: Any, shape: Any) -> None:
+def test_reductions_are_numpys(data: Any, shape: Any) -> None:
     x = _numbers(shape)
     axis = data.draw(some.none() | some_arrays.valid_tuple_axes(len(shape)))
     keepdims = data.draw(some.booleans())

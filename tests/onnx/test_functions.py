@@ -101,7 +101,9 @@ def test_attention_passes_gradients_on(tmp_path: Path) -> None:
         ("ai.onnx.preview.training", "Momentum", "cannot be read yet"),
     ],
 )
-def test_what_has_no_definition(domain: str, kind: str, words: str, tmp_path: Path) -> None:
+def test_operators_without_a_definition_are_errors(
+    domain: str, kind: str, words: str, tmp_path: Path
+) -> None:
     model = model_of([make(kind, ["x"], ["y"], name="n", domain=domain)], {"x": [2]}, ["y"])
     with pytest.raises(MXNetError, match=words):
         mx.contrib.onnx.import_model(saved(with_functions(model), tmp_path / "net.onnx"))

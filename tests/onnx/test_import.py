@@ -45,7 +45,7 @@ def written(tmp_path: Path) -> tuple[Path, np.ndarray, np.ndarray]:
     return Path(path), x, out
 
 
-def test_what_was_written_is_read(written: tuple[Path, np.ndarray, np.ndarray]) -> None:
+def test_exported_models_can_be_imported(written: tuple[Path, np.ndarray, np.ndarray]) -> None:
     path, x, expected = written
     symbol, arguments, states = mx.contrib.onnx.import_model(path)
     assert "data" in symbol.list_arguments()
@@ -55,7 +55,7 @@ def test_what_was_written_is_read(written: tuple[Path, np.ndarray, np.ndarray]) 
     np.testing.assert_allclose(out.asnumpy(), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_what_was_read_is_written_again(written: tuple[Path, np.ndarray, np.ndarray]) -> None:
+def test_imported_models_can_be_exported(written: tuple[Path, np.ndarray, np.ndarray]) -> None:
     path, x, expected = written
     symbol, arguments, states = mx.contrib.onnx.import_model(path, {"data": (2, 3, 6, 6)})
     again = mx.onnx.export_model(
@@ -378,7 +378,7 @@ def test_a_loop_with_as_many_rows_as_it_makes_turns_is_refused(tmp_path: Path) -
 
 @pytest.mark.parametrize("backwards", [0, 1])
 @pytest.mark.parametrize("axis", [0, 1])
-def test_a_scan(axis: int, backwards: int, tmp_path: Path) -> None:
+def test_a_scan_is_imported(axis: int, backwards: int, tmp_path: Path) -> None:
     make = onnx.helper.make_node
     nodes = [
         make("Mul", ["sum", "factor"], ["part"]),  # the factor is of the graph around it
@@ -416,7 +416,7 @@ def test_an_old_scan_is_refused(tmp_path: Path) -> None:
         mx.contrib.onnx.import_model(saved(model, tmp_path / "net.onnx"))
 
 
-def test_a_branch(tmp_path: Path) -> None:
+def test_a_branch_is_imported(tmp_path: Path) -> None:
     make = onnx.helper.make_node
     yes = _body([make("Add", ["x", "one"], ["more"])], [], [("more", 1, [2])])
     no = _body([make("Sub", ["x", "one"], ["less"])], [], [("less", 1, [2])])
@@ -447,7 +447,7 @@ def test_elements_at_places(tmp_path: Path) -> None:
     np.testing.assert_allclose(computed(model, tmp_path / "net.onnx", x=x)[0], expected)
 
 
-def test_what_mxnet_reads_is_read() -> None:
+def test_models_that_mxnet_imports_are_imported() -> None:
     assert not {*MXNETS.split()} - {*READERS}
 
 

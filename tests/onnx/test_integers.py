@@ -66,7 +66,7 @@ def test_a_network_that_rounds_can_be_trained(tmp_path: Path) -> None:
     np.testing.assert_allclose(x.grad.asnumpy(), 2 * rounded * [1, 1, 1, 0], rtol=1e-5)
 
 
-def test_products_of_integers(tmp_path: Path) -> None:
+def test_products_of_integers_are_exact(tmp_path: Path) -> None:
     a, b = whole("uint8", 3, 300), whole("int8", 300, 2)
     arrays = {"zero": np.uint8(131), "other": np.int8(-4)}
     node = make("MatMulInteger", ["a", "b", "zero", "other"], ["y"])
@@ -88,7 +88,7 @@ def test_products_of_quantized_matrices(tmp_path: Path) -> None:
     agrees(model, tmp_path / "net.onnx", 0, a=a, b=b)
 
 
-def test_convolutions_of_integers(tmp_path: Path) -> None:
+def test_convolutions_of_integers_are_exact(tmp_path: Path) -> None:
     x, weight = whole("uint8", 2, 4, 7, 6), whole("uint8", 6, 2, 3, 3)
     options = {"group": 2, "pads": [1, 0, 0, 1], "strides": [2, 1]}
     node = make("ConvInteger", ["x", "w", "zero", "other"], ["y"], **options)

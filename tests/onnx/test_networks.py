@@ -51,7 +51,7 @@ IMAGE_LAYERS = {
 
 
 @pytest.mark.parametrize("layer", IMAGE_LAYERS)
-def test_layers(layer: str, tmp_path: Path) -> None:
+def test_layers_are_exported(layer: str, tmp_path: Path) -> None:
     model = agree(started(IMAGE_LAYERS[layer]()), tmp_path / "net", floats(2, 4, 6, 6))
     onnx.checker.check_model(model, full_check=True)
 
@@ -84,7 +84,7 @@ MODES = ["rnn_relu", "rnn_tanh", "lstm", "gru"]
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("bidirectional", [False, True])
-def test_recurrent_layers(mode: str, bidirectional: bool, tmp_path: Path) -> None:
+def test_recurrent_layers_are_exported(mode: str, bidirectional: bool, tmp_path: Path) -> None:
     kind = {"lstm": rnn.LSTM, "gru": rnn.GRU}.get(mode, rnn.RNN)
     more = {"activation": mode[4:]} if kind is rnn.RNN else {}
     layer = started(kind(4, 2, bidirectional=bidirectional, **more))
@@ -130,7 +130,7 @@ def test_recurrent_layers_with_lengths(tmp_path: Path) -> None:
         np.testing.assert_allclose(there, here.asnumpy(), rtol=1e-4, atol=1e-5)
 
 
-def test_cells(tmp_path: Path) -> None:
+def test_recurrent_cells_are_exported(tmp_path: Path) -> None:
     class Unrolled(gluon.HybridBlock):
         def __init__(self) -> None:
             super().__init__()
@@ -204,7 +204,7 @@ def _small_network() -> Any:
 
 
 @pytest.mark.parametrize("opset", [13, 17, 28])
-def test_open_batches(opset: int, tmp_path: Path) -> None:
+def test_batches_of_any_size_are_accepted(opset: int, tmp_path: Path) -> None:
     net = _small_network()
     shapes = [("batch", 3, 8, 8)]
     model = agree(
@@ -217,7 +217,7 @@ def test_open_batches(opset: int, tmp_path: Path) -> None:
     np.testing.assert_allclose(actual, net(mx.nd.array(x)).asnumpy(), rtol=1e-4, atol=1e-5)
 
 
-def test_open_extents_of_what_has_no_conversion_of_its_own(tmp_path: Path) -> None:
+def test_operators_without_a_converter_are_exported_with_open_extents(tmp_path: Path) -> None:
     x = mx.sym.Variable("data")
     net = mx.sym.smooth_l1(mx.sym.moments(x, axes=(1,))[1], scalar=2.0) + mx.sym.repeat(
         x, repeats=3, axis=1
@@ -239,13 +239,13 @@ def test_open_extents_of_what_has_no_conversion_of_its_own(tmp_path: Path) -> No
         )
 
 
-def test_half_precision(tmp_path: Path) -> None:
+def test_half_precision_is_exported(tmp_path: Path) -> None:
     net = _small_network()
     net.cast("float16")
     agree(net, tmp_path / "net", floats(2, 3, 8, 8, dtype="float16"), tolerance=2e-2)
 
 
-def test_losses(tmp_path: Path) -> None:
+def test_losses_are_exported(tmp_path: Path) -> None:
     class Loss(gluon.HybridBlock):
         def __init__(self, loss: Any) -> None:
             super().__init__()
@@ -261,7 +261,7 @@ def test_losses(tmp_path: Path) -> None:
         agree(Loss(loss), tmp_path / f"loss{number}", floats(2, 3), label)
 
 
-def test_large_parameters_lie_beside_the_model(
+def test_large_parameters_are_stored_next_to_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     net = gluon.nn.HybridSequential()

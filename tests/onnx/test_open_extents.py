@@ -184,7 +184,7 @@ def test_images_resized_to_a_computed_size(mode: str, tmp_path: Path) -> None:
     _agrees(model, tmp_path / "net.onnx", [(1, 2, 5, 7), (2, 2, 4, 9)], ("n", 2, "h", "w"))
 
 
-def test_an_affine_grid(tmp_path: Path) -> None:
+def test_an_affine_grid_is_imported_with_open_extents(tmp_path: Path) -> None:
     nodes = [
         make("Shape", ["x"], ["shape"]),
         make("Gather", ["shape", "zero"], ["batch"], axis=0),
@@ -228,7 +228,7 @@ def test_a_number_computed_from_an_extent_has_no_axes(tmp_path: Path) -> None:
     _agrees(model, tmp_path / "net.onnx", [(2, 3), (1, 5)])
 
 
-def test_repeated_zeros_are_no_parameters(tmp_path: Path) -> None:
+def test_repeated_zeros_are_not_parameters(tmp_path: Path) -> None:
     nodes = [
         make("Shape", ["x"], ["shape"]),
         make("Slice", ["shape", "first", "second"], ["batch"]),
@@ -248,7 +248,7 @@ def test_repeated_zeros_are_no_parameters(tmp_path: Path) -> None:
     assert list(block.collect_params()) == ["out_parameters"]
 
 
-def test_given_shapes_need_no_operators_of_extents(tmp_path: Path) -> None:
+def test_known_shapes_are_exported_without_shape_operators(tmp_path: Path) -> None:
     nodes = [
         make("Shape", ["x"], ["shape"]),
         make("ConstantOfShape", ["shape"], ["zeros"]),
@@ -297,7 +297,7 @@ def test_attributes_computed_from_extents() -> None:
         ("((", "is not an expression of extents"),
     ],
 )
-def test_expressions_that_are_none(text: str, words: str) -> None:
+def test_invalid_expressions_are_refused(text: str, words: str) -> None:
     with pytest.raises(MXNetError, match=words):
         mx.nd._internal._extents(mx.nd.zeros((4, 2)), values=text).asnumpy()
 
@@ -391,7 +391,7 @@ def test_a_file_that_needs_numbers_says_which(tmp_path: Path) -> None:
     assert [each.shape for each in block(mx.nd.ones((4, 3, 9, 16)))] == [(4, 3, 4, 8), (2, 1, 2, 2)]
 
 
-def test_an_axis_without_elements_is_no_open_one() -> None:
+def test_an_axis_of_extent_zero_is_not_an_unknown_extent() -> None:
     counts, failed = measure("empty_set", files="reduce")
     assert set(counts) == {"pass"} and counts["pass"] >= 16, failed
 
@@ -422,7 +422,7 @@ def test_a_symbol_for_one_shape_refuses_others(tmp_path: Path) -> None:
             block(mx.nd.ones((4, 3)))
 
 
-def test_a_symbol_that_needs_no_extents_takes_any_shape(tmp_path: Path) -> None:
+def test_a_symbol_without_fixed_extents_accepts_any_shape(tmp_path: Path) -> None:
     path = saved(
         model_of([make("Relu", ["x"], ["out"])], {"x": ["n", 3]}, ["out"]), tmp_path / "net.onnx"
     )

@@ -236,7 +236,7 @@ REFUSED = [r for r in RECORDS if reason_against(OPERATORS[r.op].name) and r.op !
 
 
 @pytest.mark.parametrize("record", REFUSED, ids=lambda r: r.op)
-def test_what_cannot_be_written_says_why(record: Record) -> None:
+def test_operators_that_cannot_be_exported_say_why(record: Record) -> None:
     with pytest.raises(
         MXNetError,
         match=f"Operator {OPERATORS[record.op].name} of node .* cannot be expressed in ONNX",

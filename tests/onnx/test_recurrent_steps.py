@@ -69,13 +69,13 @@ def test_options(name: str, direction: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 @pytest.mark.parametrize("kind", GATES)
-def test_lengths_of_sequences(kind: str, direction: str, tmp_path: Path) -> None:
+def test_lengths_of_sequences_are_respected(kind: str, direction: str, tmp_path: Path) -> None:
     model, inputs = layer(kind, direction, {"b", "lengths"})
     agrees(model, tmp_path / "net.onnx", **inputs)
 
 
 @pytest.mark.parametrize("parts", [{"p"}, {"p", "b", "lengths"}], ids=["alone", "with lengths"])
-def test_peepholes(parts: set[str], tmp_path: Path) -> None:
+def test_peepholes_are_imported(parts: set[str], tmp_path: Path) -> None:
     model, inputs = layer("LSTM", "bidirectional", parts)
     agrees(model, tmp_path / "net.onnx", **inputs)
 

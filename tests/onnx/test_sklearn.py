@@ -44,7 +44,7 @@ def saved(folder: Path, kind: str, outs: int = 1, **attributes: Any) -> Path:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_predictions_are_sklearns(name: str) -> None:
+def test_predictions_are_those_of_sklearn(name: str) -> None:
     path = FILES / f"{name}.onnx"
     (inputs,) = onnx.load(str(path)).graph.input
     results = outputs(path, SAMPLES, input_shapes={inputs.name: SAMPLES.shape})
@@ -67,7 +67,7 @@ def test_any_number_of_samples(name: str) -> None:
     np.testing.assert_array_equal(labels, PREDICTIONS[f"{name}.0"])
 
 
-def test_there_is_a_file_for_each_model() -> None:
+def test_each_model_has_a_file() -> None:
     assert {key.split(".")[0] for key in PREDICTIONS} - {"samples"} == {*NAMES}
     assert sum(path.stat().st_size for path in FILES.iterdir() if path.is_file()) < 100_000
 
@@ -113,7 +113,7 @@ def test_trees_with_all_questions_and_missing_values(aggregate: str, tmp_path: P
 
 
 @pytest.mark.parametrize("kind", ["NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO"])
-def test_linear_classifiers(kind: str, tmp_path: Path) -> None:
+def test_linear_classifiers_are_imported(kind: str, tmp_path: Path) -> None:
     path = saved(
         tmp_path,
         "LinearClassifier",
@@ -149,7 +149,7 @@ def test_numbers_of_labels(tmp_path: Path) -> None:
           "nodes_truenodeids": [0], "nodes_falsenodeids": [0]}, ["TreeEnsembleRegressor"]),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read(
+def test_unreadable_models_are_errors(
     kind: str, attributes: dict[str, Any], words: list[str], tmp_path: Path
 ) -> None:
     with pytest.raises(MXNetError) as error:

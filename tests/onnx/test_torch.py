@@ -129,7 +129,7 @@ def write(net: Any, x: Any, path: Path, dynamo: bool) -> None:
 
 @pytest.mark.parametrize("dynamo", [False, True])
 @pytest.mark.parametrize("name", CASES)
-def test_outputs_and_gradients(name: str, dynamo: bool, tmp_path: Path) -> None:
+def test_outputs_and_gradients_are_those_of_torch(name: str, dynamo: bool, tmp_path: Path) -> None:
     if dynamo:
         pytest.importorskip(
             "onnxscript", reason="pip install onnxscript for torch's newer exporter"

@@ -28,7 +28,7 @@ def dtypes(path: str) -> set[str]:
     return {str(arrays[node.input[2]].dtype) for node in nodes}
 
 
-def test_what_only_layers_read_is_unsigned_and_stands_for_the_same(tmp_path: Path) -> None:
+def test_values_read_by_layers_only_become_unsigned(tmp_path: Path) -> None:
     flat = mx.sym.contrib.quantized_flatten(*quantized())
     whole = mx.sym.contrib.dequantize(*flat)
     path = exported(whole, {"x": X.shape}, {}, tmp_path / "net.onnx")

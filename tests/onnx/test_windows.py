@@ -24,7 +24,7 @@ WINDOWS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("options", WINDOWS, ids=range(len(WINDOWS)))
 @pytest.mark.parametrize("kind", ["MaxPool", "AveragePool", "AveragePool+padding", "LpPool"])
-def test_pooling(kind: str, options: dict[str, Any], tmp_path: Path) -> None:
+def test_pooling_is_imported(kind: str, options: dict[str, Any], tmp_path: Path) -> None:
     kind, _, padding = kind.partition("+")
     own: dict[str, Any] = {"count_include_pad": 1} if padding else {}
     own |= {"p": 3} if kind == "LpPool" else {}
@@ -55,7 +55,7 @@ def test_maxima_back_at_their_places(tmp_path: Path) -> None:
     agrees(model_of(nodes, {"x": x.shape}, ["z"]), tmp_path / "net.onnx", x=x)
 
 
-def test_maxima_of_integers(tmp_path: Path) -> None:
+def test_maxima_of_integers_are_exact(tmp_path: Path) -> None:
     x = np.random.default_rng(3).integers(-128, 128, (1, 2, 7), "int8")
     node = make("MaxPool", ["x"], ["y"], kernel_shape=[3], strides=[2], pads=[1, 1])
     model = model_of([node], {"x": ("int8", x.shape)}, {"y": "int8"})

@@ -143,7 +143,7 @@ def test_layout(mine):
     assert takes_any_layout(mine, statics, [image], len(scalars), (0, 2, 3, 1))
 
 
-def test_what_the_stepper_says(mine):
+def test_the_stepper_describes_the_operator(mine):
     x = mx.nd.ones((2, 2))
     stages = mx.stages(lambda x: mx.nd.bent_line(x, slope=3.0) + 1, x)
     rows = stages.to_dict()["programs"][0]["steps"][0]["graph"]["nodes"]
@@ -227,7 +227,7 @@ def test_shapes_that_follow_one_another():
     assert len(names(simplify(Graph((apply(op, apply(op, x, rows=2), rows=-1),))))) == 2
 
 
-def test_a_cast_to_the_dtype_that_is_kept():
+def test_a_cast_to_the_same_dtype_is_an_identity():
     op = declare("halved", lambda data: data / 2, rewrites=Rewrites(keeps_dtype=True))
     x = Node(None, name="x")
     graph = Graph((apply(OPERATORS["Cast"], apply(op, Entry(x)), dtype="float16"),))

@@ -91,7 +91,7 @@ CALLS += [
 
 @pytest.mark.parametrize("dtype", WHOLE)
 @pytest.mark.parametrize("call", CALLS)
-def test_whole_numbers_are_refused(call: Any, dtype: str) -> None:
+def test_integers_are_refused(call: Any, dtype: str) -> None:
     with pytest.raises(mx.MXNetError, match=f"is {dtype}; it must be floating point"):
         call(nd.ones((2, 2), dtype=dtype))
     assert "float32" in str(call(nd.ones((2, 2))).dtype)

@@ -24,6 +24,6 @@ X = sym.var("x")
         lambda: X.sum(1, axis=0),
     ],
 )
-def test_given_twice(call: Callable[[], object]) -> None:
+def test_an_argument_passed_twice_is_an_error(call: Callable[[], object]) -> None:
     with pytest.raises(TypeError, match="given twice"):
         call()

@@ -39,7 +39,7 @@ def _gradient(function, *arrays):
     return [each.grad.asnumpy().tolist() for each in arrays]
 
 
-def test_gradients_where_a_number_is_none() -> None:
+def test_gradients_at_nan_are_those_of_mxnet() -> None:
     assert _gradient(nd.abs, [NAN, -2, 0, INF]) == [[0, -1, 0, 1]]
     assert np.isnan(_gradient(nd.relu, [NAN])[0][0])
     assert _gradient(nd.relu, [-1, 0, 2]) == [[0, 0, 1]]
@@ -53,7 +53,7 @@ def test_sign_of_nan_is_0() -> None:
     assert nd.sign(nd.array([NAN, -INF, INF, 0])).asnumpy().tolist() == [0, -1, 1, 0]
 
 
-def test_norm() -> None:
+def test_the_norm_propagates_nan() -> None:
     def norm(values, **options):
         return nd.norm(nd.array(values), **options).asnumpy().tolist()
 

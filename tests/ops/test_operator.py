@@ -7,7 +7,7 @@ from mixnet.graph.node import topological
 from mixnet.ops.operator import Operator
 
 
-def test_what_it_does_not_say_has_a_default():
+def test_undeclared_facts_have_defaults():
     class Plain(Operator):
         name = "plain"
 

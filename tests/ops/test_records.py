@@ -103,7 +103,7 @@ SYMBOLIC = [r for r in RECORDS if r.shapes]
 
 
 @pytest.mark.parametrize("record", SYMBOLIC, ids=[r.op for r in SYMBOLIC])
-def test_symbol_gives_what_arrays_give(record: Record) -> None:
+def test_symbols_and_arrays_give_the_same_results(record: Record) -> None:
     arrays = [nd.array(d, dtype=d.dtype) for d in inputs_of(record, "float32")]
     variables = [mx.sym.Variable(f"x{i}") for i in range(len(arrays))]
     symbol = getattr(mx.sym, record.op)(*variables, **record.attrs)

@@ -55,7 +55,7 @@ def test_a_to_z_has_every_name_that_users_call(monkeypatch: pytest.MonkeyPatch) 
         assert summary.strip(), name
 
 
-def test_headings_that_differ_in_case_have_anchors_of_their_own(
+def test_headings_that_differ_in_case_have_distinct_anchors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.syspath_prepend(str(DOCS))

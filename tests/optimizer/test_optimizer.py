@@ -161,7 +161,9 @@ def test_a_schedule_compiles_nothing(name: str) -> None:
     actual = mx.runtime.counters()
     assert actual["programs_compiled"] == 0
     assert actual["run_by_operator"] == 0
-    assert sum(actual["flushes"].values()) == 4  # all parameters are one program, read by nobody
+    assert (
+        sum(actual["flushes"].values()) == 4
+    )  # all parameters are one program, which is never read
 
 
 def test_an_update_of_one_parameter_or_of_several() -> None:
@@ -179,7 +181,7 @@ def test_an_update_of_one_parameter_or_of_several() -> None:
     assert one.optimizer._index_update_count == many.optimizer._index_update_count
 
 
-def test_an_update_is_no_part_of_a_tape() -> None:
+def test_an_update_is_not_recorded_on_a_tape() -> None:
     weight = nd.ones((2,))
     weight.attach_grad()
     updater = optimizer.get_updater(optimizer.SGD(learning_rate=1.0))

@@ -186,13 +186,13 @@ class Bare(mx.lr_scheduler.LRScheduler):
         return 0.5
 
 
-def test_classes_of_the_program_see_only_files_that_are_whole() -> None:
+def test_custom_classes_see_only_complete_files() -> None:
     content = dumps(({}, mx.optimizer.SGD(lr_scheduler=Listening(0.5))))
     for broken in (content[:-1] + b"0.", content[:-1], content[:-1] + b"\x81."):
         with pytest.raises(FileFormatError):
             loads(broken)
     assert Listening.heard == []
-    # One that is dropped again: nobody looked at what it would be given.
+    # One that is dropped again: its arguments were never checked.
     aside = dumps(Listening(0.5))[:-1] + b"0N."
     assert loads(aside) is None
     assert Listening.heard == []
@@ -223,7 +223,7 @@ def test_values_of_every_kind_and_protocol(protocol: int) -> None:
         array[...] = 1  # not a view of the file
 
 
-def test_what_is_not_bytes_says_so() -> None:
+def test_states_that_are_not_bytes_are_errors() -> None:
     for states in (None, "text", {}):
         with pytest.raises(TypeError, match="states must be bytes, not a"):
             mx.optimizer.get_updater(mx.optimizer.SGD()).set_states(states)  # type: ignore[arg-type]

@@ -54,7 +54,7 @@ def _stepped(updater: mx.optimizer.Updater) -> onp.ndarray:
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_states_go_to_the_optimizers_that_mxnet_lets_have_them(kind: str) -> None:
+def test_states_are_loaded_by_the_optimizers_that_load_them_in_mxnet(kind: str) -> None:
     source = _updater(kind)
     _stepped(source)
     content = source.get_states()
@@ -74,7 +74,7 @@ def test_states_go_to_the_optimizers_that_mxnet_lets_have_them(kind: str) -> Non
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "sgld"])  # draws numbers
-def test_an_optimizer_comes_with_its_states(kind: str) -> None:
+def test_an_optimizer_is_loaded_with_its_states(kind: str) -> None:
     source = _updater(kind)
     _stepped(source)
     updater = _updater("adam")
@@ -149,7 +149,7 @@ def test_a_scheduler_that_would_never_return() -> None:
         _updater("adam").set_states(_changed(lambda _: None, lr_scheduler=several))
 
 
-def test_what_older_versions_do_not_write() -> None:
+def test_states_of_older_versions_are_loaded() -> None:
     optimizer = mx.optimizer.SGD(momentum=0.9)
     del optimizer.allow_np_array, optimizer.aggregate_num
     updater = _updater("adam")
@@ -158,7 +158,7 @@ def test_what_older_versions_do_not_write() -> None:
     _stepped(updater)
 
 
-def test_an_optimizer_that_updates_one_by_one_takes_the_place_of_one_that_does_not() -> None:
+def test_an_optimizer_of_single_updates_replaces_an_aggregating_one() -> None:
     one, many = _updater("adam"), _updater("momentum")
     assert many.aggregate_updates and not one.aggregate_updates
     many.set_states(one.get_states(True))
@@ -183,7 +183,7 @@ def test_half_precision_and_sparse_states() -> None:
     _stepped(plain)
 
 
-def test_optimizers_of_ones_own_may_keep_what_they_like() -> None:
+def test_custom_optimizers_may_have_any_state() -> None:
     class Own(mx.optimizer.SGD):
         def create_state(self, index: Any, weight: Any) -> Any:
             return {"any": ["thing"]}
@@ -195,7 +195,7 @@ def test_optimizers_of_ones_own_may_keep_what_they_like() -> None:
         updater.set_states(dumps([1, 2]))
 
 
-def test_states_that_nobody_will_use_are_warned_of() -> None:
+def test_unused_states_cause_a_warning() -> None:
     updater = _updater("momentum")
     content = dumps({"fc_weight": mx.nd.ones((2, 3))})
     with pytest.warns(UserWarning, match="'fc_weight', but the parameters here are 0"):
@@ -254,7 +254,7 @@ def test_a_trainer_trains_on_as_before(
     assert _train(net, trainer) == _train(*same)
 
 
-def test_a_trainer_whose_parameters_wait_for_data(tmp_path: Path) -> None:
+def test_states_are_loaded_before_parameters_have_shapes(tmp_path: Path) -> None:
     net, trainer = _trainer(1)
     _train(net, trainer)
     path = str(tmp_path / "t.states")
@@ -302,7 +302,7 @@ def test_a_module_trains_on_as_before(tmp_path: Path, contexts: int) -> None:
     assert train(first) == train(second)
 
 
-def test_a_store_goes_on_as_before(tmp_path: Path) -> None:
+def test_a_store_resumes_from_its_states(tmp_path: Path) -> None:
     store = mx.kv.create("local")
     store.set_optimizer(mx.optimizer.SGD(momentum=0.9))
     store.init("w", mx.nd.ones((2, 3)))
@@ -319,7 +319,7 @@ def test_a_store_goes_on_as_before(tmp_path: Path) -> None:
     store.push("w", mx.nd.ones((2, 3)))
 
 
-def test_an_updater_of_ones_own_loads_as_it_likes(tmp_path: Path) -> None:
+def test_a_custom_updater_loads_states_in_its_own_way(tmp_path: Path) -> None:
     class Own(mx.optimizer.Updater):
         def set_states(self, states: bytes) -> None:  # type: ignore[override]
             self.loaded = states

@@ -23,7 +23,7 @@ FILES = [
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_what_mxnet_wrote_is_written_again_byte_for_byte(path: Path) -> None:
+def test_states_of_mxnet_are_rewritten_byte_for_byte(path: Path) -> None:
     content = path.read_bytes()
     assert dumps(loads(content)) == content
 
@@ -46,7 +46,7 @@ def test_the_same_steps_give_the_same_file(name: str, kwargs: dict[str, Any]) ->
     assert _run(name, **kwargs) == (HERE / f"{name}.states").read_bytes()
 
 
-def test_a_scheduler_goes_with_its_optimizer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_scheduler_is_saved_with_its_optimizer(capsys: pytest.CaptureFixture[str]) -> None:
     scheduler = mx.lr_scheduler.MultiFactorScheduler([3, 5], 0.1)
     optimizer = mx.optimizer.SGD(
         learning_rate=0.5,
@@ -69,7 +69,7 @@ def test_a_scheduler_goes_with_its_optimizer(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize("name", ["sgd", "adam"])
-def test_training_goes_on_where_mxnet_stopped(name: str) -> None:
+def test_training_resumes_from_states_of_mxnet(name: str) -> None:
     numbers = onp.load(PARITY / f"trainer_{name}.npz")
     updater = mx.optimizer.get_updater(mx.optimizer.create(name))
     updater.set_states((PARITY / f"trainer_{name}.states").read_bytes())
@@ -150,7 +150,7 @@ def test_broken_files_say_so() -> None:
             loads(broken)
 
 
-def test_optimizers_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_custom_optimizers_are_saved_and_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     class Mine(mx.optimizer.SGD):
         pass
 

@@ -84,7 +84,7 @@ def test_an_interrupt_leaves_everything_or_nothing_updated(rule: type, settings:
     assert outcomes == {before, after} and before != after
 
 
-def test_a_step_that_fails_at_one_parameter_changes_none() -> None:
+def test_a_step_that_fails_for_one_parameter_changes_no_parameter() -> None:
     weights, gradients = parameters()
     updater = mx.optimizer.get_updater(mx.optimizer.Adam())
     updater([0, 1, 2], gradients, weights)
@@ -110,7 +110,7 @@ def test_states_that_were_made_before_an_interrupt_are_used() -> None:
     raise AssertionError("too many lines")
 
 
-def test_a_step_that_reads_what_another_writes_comes_after_it() -> None:
+def test_a_step_runs_after_the_step_whose_result_it_reads() -> None:
     weight, other = nd.ones((2,)), nd.ones((2,))
     rule = mx.optimizer.create("sgd", learning_rate=1.0)
     first = rule._steps(0, weight, nd.ones((2,)), None)
@@ -120,7 +120,7 @@ def test_a_step_that_reads_what_another_writes_comes_after_it() -> None:
     np.testing.assert_array_equal(other.asnumpy(), [1, 1])
 
 
-def test_parts_of_one_array_are_updated_as_parameters_of_their_own() -> None:
+def test_parts_of_one_array_are_updated_as_separate_parameters() -> None:
     whole = nd.ones((4,))
     rule = mx.optimizer.create("sgd", learning_rate=1.0)
     updater = mx.optimizer.get_updater(rule)
@@ -128,7 +128,7 @@ def test_parts_of_one_array_are_updated_as_parameters_of_their_own() -> None:
     np.testing.assert_array_equal(whole.asnumpy(), [0, 0, -2, -2])
 
 
-def test_a_subclass_that_goes_on_after_the_rule_is_called_for_each_parameter() -> None:
+def test_a_subclass_that_extends_update_is_called_for_each_parameter() -> None:
     class Decayed(mx.optimizer.Adam):
         def update(self, index, weight, grad, state):
             super().update(index, weight, grad, state)

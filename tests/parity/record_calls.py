@@ -91,9 +91,8 @@ def answer_of(mx: Any, row: dict[str, Any], before: list[str]) -> Any:
         names = [each.__name__ for each in type(error).__mro__ if each.__name__ in CLASSES]
         return [RAISES, " ".join(names)]
     finally:
-        with contextlib.suppress(
-            Exception
-        ):  # an error that nobody has read would reach the next call
+        # An unread error would be raised in the next call.
+        with contextlib.suppress(Exception):
             mx.nd.waitall()
         mx.util.set_np_shape(former)
         mx.npx.reset_np()

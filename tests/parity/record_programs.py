@@ -56,7 +56,7 @@ def answers(package: Any, before: list[str], questions: list[str]) -> dict[str, 
             except Exception as error:
                 names = [cls.__name__ for cls in type(error).__mro__ if cls.__name__ in CLASSES]
                 texts[each] = RAISES + " ".join(names or ["Exception"])
-            with contextlib.suppress(Exception):  # told already
+            with contextlib.suppress(Exception):  # already raised
                 package.nd.waitall()
     return texts
 

@@ -23,12 +23,12 @@ REFUSED: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_value_is_refused(name: str) -> None:
+def test_none_is_refused_where_a_value_is_required(name: str) -> None:
     with pytest.raises(mx.MXNetError, match=r"attribute \w+=None is not a"):
         REFUSED[name]()
 
 
-def test_what_mxnet_takes_is_the_default() -> None:
+def test_none_means_the_default_where_mxnet_accepts_it() -> None:
     data = nd.arange(12).reshape((3, 4))
     part = nd.slice(data, begin=(0, 1), end=(2, 3), step=None)
     assert part.asnumpy().tolist() == [[1, 2], [5, 6]]
@@ -69,7 +69,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_with_axes(name: str) -> None:
+def test_mistakes_with_axes_are_errors(name: str) -> None:
     call, message = MISTAKES[name]
     with pytest.raises(mx.MXNetError, match=message) as info:
         call()

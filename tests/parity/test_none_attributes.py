@@ -88,7 +88,7 @@ s = sym.var("s")
         (lambda: sym.random.poisson(s, shape=None), "shape=None is not a shape"),
     ],
 )
-def test_mxnet_refuses_none(call: Any, message: str) -> None:
+def test_operators_refuse_none_where_mxnet_does(call: Any, message: str) -> None:
     with pytest.raises(mx.MXNetError, match=message):
         call()
 

@@ -131,7 +131,7 @@ def sparse_file(kind: int, shape: tuple, stored: tuple, *positions: tuple[int, t
         sparse_file(1, (6, 3), (2, 3), (1, (2,))),
     ],
 )
-def test_sparse_arrays_whose_parts_do_not_fit(content: bytes) -> None:
+def test_sparse_arrays_with_inconsistent_parts_are_refused(content: bytes) -> None:
     with pytest.raises(
         mx.base.FileFormatError, match=r"array 0: (a|the positions of a) (csr|row_sparse)"
     ):

@@ -38,7 +38,7 @@ def test_the_array_for_the_result(case: str) -> None:
         lambda x: sym.sqrt(sym.var("a"), "n", name="m"),
     ],
 )
-def test_what_else_follows(call: Any) -> None:
+def test_surplus_values_after_the_attributes_are_errors(call: Any) -> None:
     with pytest.raises(
         TypeError,
         match=r"sqrt got \d value\(s\) after its attributes, the first of type \w+; only an? ",

@@ -63,7 +63,7 @@ NAMES = [(where, name) for _, where, names in RANKED for name in names.split()]
 
 
 @pytest.mark.parametrize(("where", "name"), NAMES, ids=[".".join(each) for each in NAMES])
-def test_name_is_there(where: str, name: str) -> None:
+def test_every_private_name_exists(where: str, name: str) -> None:
     result: Any = importlib.import_module(f"mixnet.{where}")
     for part in name.split("."):
         result = getattr(result, part)
@@ -269,7 +269,7 @@ def test_a_layer_as_a_stack_of_cells_with_its_parameters(bidirectional: bool) ->
     onp.testing.assert_allclose(steps.asnumpy(), whole.asnumpy(), rtol=1e-5, atol=1e-6)
 
 
-def test_a_layer_that_projects_is_no_stack_of_cells() -> None:
+def test_a_layer_with_a_projection_cannot_be_unfused() -> None:
     with pytest.raises(mx.MXNetError, match="cells have neither projection_size nor"):
         gluon.rnn.LSTM(3, projection_size=2)._unfuse()
 

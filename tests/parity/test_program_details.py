@@ -91,18 +91,18 @@ def test_arrays_are_made_of_what_numpy_makes_numbers_of(source: Any, values: lis
 
 
 @pytest.mark.parametrize("source", [["x", "111"], [1j], [[1], [1, 2]], "x"])
-def test_what_is_no_number_is_a_type_error(source: Any) -> None:
+def test_other_values_than_numbers_are_type_errors(source: Any) -> None:
     with pytest.raises(TypeError, match="takes numbers in nested lists"):
         nd.array(source)
 
 
-def test_texts_of_fractions_are_no_whole_numbers() -> None:
+def test_text_of_a_fraction_is_not_an_integer() -> None:
     assert nd.array(["3", "4"], dtype="int32").asnumpy().tolist() == [3, 4]
     with pytest.raises(TypeError, match="takes numbers"):
         nd.array(["3.5"], dtype="int32")
 
 
-def test_an_array_as_dtype_says_its_own() -> None:
+def test_an_array_passed_as_dtype_stands_for_its_own_dtype() -> None:
     whole = nd.array([1, 2], dtype="int32")
     for array in (
         nd.ones(2).astype(whole),
@@ -117,7 +117,7 @@ def test_an_array_as_dtype_says_its_own() -> None:
 
 
 @pytest.mark.parametrize(("left", "right"), [((2, 3), (3,)), ((2, 1), (1, 3))])
-def test_whole_numbers_of_other_shapes_are_divided_towards_zero(left: Any, right: Any) -> None:
+def test_integers_of_other_shapes_are_divided_towards_zero(left: Any, right: Any) -> None:
     quotient = nd.full(left, -7, dtype="int32") / nd.full(right, 2, dtype="int32")
     assert quotient.dtype is onp.int32
     assert quotient.asnumpy().tolist() == [[-3] * 3] * 2
@@ -187,13 +187,13 @@ def test_functions_of_symbols_take_two_numbers() -> None:
         sym.pow("a", 3)
 
 
-def test_any_attribute_of_the_user_goes_with_an_operator_that_has_none() -> None:
+def test_an_operator_without_attributes_accepts_any_user_attribute() -> None:
     assert mx.sym.exp(mx.sym.var("x"), name="e", attr={"a": "b"}).attr_dict() == {"e": {"a": "b"}}
     with pytest.raises(mx.MXNetError, match="must be named as '__a__'"):
         mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, attr={"a": "b"})
 
 
-def test_loops_say_what_is_no_array_as_an_assertion() -> None:
+def test_loops_raise_an_assertion_error_for_other_things_than_arrays() -> None:
     data, state = nd.ones((2, 2)), nd.ones(2)
     for run in (
         lambda: nd.contrib.foreach(lambda d, s: (d, s), 3, state),
@@ -339,7 +339,7 @@ def test_positions_of_sparse_values_have_types() -> None:
     assert nd.sparse.zeros("row_sparse", (2, 2))._aux_types == [onp.int64]
 
 
-def test_random_symbols_say_what_was_asked_for() -> None:
+def test_random_symbols_have_the_requested_shape_and_dtype() -> None:
     random, a, b = mx.sym.random, mx.sym.var("a"), mx.sym.var("b")
     assert random.uniform(shape=(2, 3)).list_attr() == {"low": "0", "high": "1", "shape": "(2, 3)"}
     assert random.normal(0, 1, shape=2, dtype="float64").list_attr()["dtype"] == "float64"

@@ -36,5 +36,5 @@ def test_programs(area: str, tmp_path, monkeypatch) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_what_differs_is_among_the_programs() -> None:
+def test_every_expected_difference_belongs_to_a_program() -> None:
     assert {each for area in AREAS.values() for each in area["asked"]} >= EXPECTED

@@ -26,9 +26,8 @@ def test_signature(name: str) -> None:
     if name == "_contrib_SparseEmbedding":
         fact["attrs"].pop("sparse_grad", None)  # listed, but what MXNet takes is "deterministic"
     if name in ("_linalg_det", "_linalg_slogdet"):
-        fact[
-            "aliases"
-        ] = []  # mx.np's have a shape without axes, so they are operators of their own
+        # Those of mx.np return arrays without axes, so they are separate operators.
+        fact["aliases"] = []
     assert [alias for alias in fact["aliases"] if OPERATORS.get(alias) is not op] == []
     if op.variadic:
         # An attribute counts the inputs, unless each of them comes with others.

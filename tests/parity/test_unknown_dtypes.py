@@ -28,7 +28,7 @@ DIFFERS = {
     [row for row in ROWS if row["case"][0] not in DIFFERS],
     ids=lambda row: f"{row['case'][0]}-{len(row['case'][2])}",
 )
-def test_what_mxnet_infers_is_inferred(row: dict[str, Any]) -> None:
+def test_dtypes_are_inferred_where_mxnet_infers_them(row: dict[str, Any]) -> None:
     symbol, _ = symbol_of(mx, tuple(row["case"]))
     for question, expected in row["asked"]:
         inferred = answer(symbol, question, mx.MXNetError)

@@ -78,7 +78,7 @@ def test_the_shape_of_a_result_says_that_of_the_data() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The shapes of these arguments")
-def test_what_may_have_had_further_axes_stays_unknown() -> None:
+def test_shapes_that_may_have_more_axes_stay_unknown() -> None:
     net = mx.sym.squeeze(mx.sym.Variable("data")) + mx.sym.Variable("other")
     assert net.infer_shape_partial(other=(2, 3))[0] == [(), (2, 3)]
     assert net.infer_shape(other=(2, 3)) == (None, None, None)

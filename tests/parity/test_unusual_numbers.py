@@ -86,7 +86,7 @@ def test_a_signum_step_ignores_a_momentum_of_nan() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64"])
-def test_quotients_of_stored_whole_numbers_are_whole(dtype: str) -> None:
+def test_quotients_of_integers_are_integers_in_stored_graphs(dtype: str) -> None:
     left, right = nd.array([[3, 1, 2]], dtype=dtype), nd.array([[2, 1, 1]], dtype=dtype)
     result = nd._internal._scatter_elemwise_div(left, right)
     assert (result.dtype, result.asnumpy().tolist()) == (np.dtype(dtype), [[1, 1, 2]])

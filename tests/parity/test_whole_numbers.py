@@ -20,7 +20,7 @@ HISTOGRAMS: dict[tuple[int, tuple[float, float]], list[int]] = {
 
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "int64"])
 @pytest.mark.parametrize("bins", HISTOGRAMS)
-def test_edges_of_histograms_are_whole(bins: tuple[int, Any], dtype: str) -> None:
+def test_edges_of_integer_histograms_are_integers(bins: tuple[int, Any], dtype: str) -> None:
     data = nd.array([0, 1, 2, 3, 3, 4, 5, 7], dtype=dtype)
     counts, edges = nd.histogram(data, *bins)
     assert counts.asnumpy().tolist() == HISTOGRAMS[bins]
@@ -50,6 +50,6 @@ def ones(*shape: int) -> nd.NDArray:
         lambda: nd.softmax_cross_entropy(ones(1, 2), ones(1)),
     ],
 )
-def test_layers_refuse_whole_numbers(call: Any) -> None:
+def test_layers_refuse_integers(call: Any) -> None:
     with pytest.raises(mx.MXNetError, match=r"int32; it must be floating point. Cast it"):
         call()

@@ -15,7 +15,7 @@ from mixnet.passes.differentiate import differentiate
 from mixnet.runtime.compile.lower import lower
 
 SHAPE = (2, 3, 4)
-# -0 and a subnormal number: whoever adds 0 or multiplies by 1 can change them
+# -0 and a subnormal number: adding 0 or multiplying by 1 can change them
 ARRAYS = [
     np.linspace(-1, 1, 24, dtype=np.float32).reshape(SHAPE),
     np.where(np.arange(24) % 5, np.arange(24) / 7, -0.0).astype(np.float32).reshape(SHAPE),

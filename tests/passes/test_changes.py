@@ -18,13 +18,13 @@ def relu(entry: Entry, name: str) -> Node:
     return Node(find("relu"), (), (), (entry,), name)
 
 
-def test_a_copy_is_no_change() -> None:
+def test_a_copied_graph_counts_as_unchanged() -> None:
     graph = mx.sym.relu(mx.sym.Variable("a") + 1).graph
     copy = graph.rebuild(lambda node, inputs: node.replaced(inputs))
     assert not any(changes(graph, copy).values())
 
 
-def test_merged_nodes_are_told_with_what_they_became_a_part_of() -> None:
+def test_merged_nodes_are_listed_with_the_node_that_contains_them() -> None:
     x = Node(None, name="x")
     first, second = relu(Entry(x), "first"), relu(Entry(x), "second")
     above = [relu(Entry(first), "above1"), relu(Entry(second), "above2")]
@@ -38,7 +38,7 @@ def test_merged_nodes_are_told_with_what_they_became_a_part_of() -> None:
     assert not any(actual[kind] for kind in ("added", "removed", "expanded", "changed", "rewired"))
 
 
-def test_an_expanded_node_is_told_with_what_it_became() -> None:
+def test_an_expanded_node_is_listed_with_its_replacements() -> None:
     x = Node(None, name="x")
     inner = GraphOp(Graph((Entry(relu(Entry(relu(Entry(x), "one")), "two")),), (x,)), "net")
     a = Node(None, name="a")
@@ -69,7 +69,7 @@ def test_a_mode_is_a_change_of_the_operator() -> None:
     assert [each["name"] for each in actual["changed"]] == ["drop"]
 
 
-def test_the_pipeline_tells_every_pass_with_its_graph_and_time() -> None:
+def test_the_pipeline_reports_every_pass_with_its_graph_and_time() -> None:
     calls: list = []
     graph = (mx.sym.Variable("a") + 1).graph
     result = pipeline.run(graph, "graph", watch=lambda *each: calls.append(each))

@@ -201,7 +201,7 @@ def test_joined_branches_and_broadcasts() -> None:
     check(net, apply("broadcast_mul", joined, apply("sigmoid", weights)))
 
 
-def test_leaky_relu_and_an_operator_that_stays() -> None:
+def test_leaky_relu_follows_the_layout_and_others_do_not() -> None:
     net = Net()
     y = net.convolution(net.variable(2, 3, 6, 6), 3, 4, num_group=1)
     key = net.variable(3)

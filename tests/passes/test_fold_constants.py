@@ -41,7 +41,7 @@ def _run(graph: Graph) -> list[np.ndarray]:
 
 @QUICK
 @given(graphs())
-def test_every_bit_stays(graph: Graph) -> None:
+def test_folding_preserves_every_bit(graph: Graph) -> None:
     for facts in (None, FACTS):
         actual = fold_constants(graph, facts)
         assert actual.inputs == graph.inputs
@@ -74,14 +74,14 @@ def test_all_passes_together_keep_every_bit(graph: Graph) -> None:
     ],
     ids=lambda entry: entry.node.op.name,
 )
-def test_what_is_made_of_nothing(constant: Entry) -> None:
+def test_operators_that_follow_a_constant_are_folded(constant: Entry) -> None:
     # itself it stays, for it says more than its numbers; what follows is a literal
     assert folded(constant) == [constant.node.op.name]
     assert folded(apply("_copy", constant)) == ["_constant"]
     assert folded(apply("Reshape", apply("transpose", constant), shape=(-1,))) == ["_constant"]
 
 
-def test_what_rounds_is_left_to_the_device() -> None:
+def test_operations_that_round_are_not_folded() -> None:
     assert folded(apply("_copy", apply("_arange", start=0.0, stop=1.0, step=0.1))) == [
         "_arange",
         "_copy",
@@ -95,7 +95,7 @@ def test_what_rounds_is_left_to_the_device() -> None:
     assert folded(apply("Cast", exact, dtype="float64")) == ["_constant"]
 
 
-def test_whole_numbers_wrap_as_on_the_device() -> None:
+def test_integers_wrap_as_on_the_device() -> None:
     large = apply("_full", shape=(2,), value=100, dtype="int8")
     assert folded(apply("elemwise_add", large, large)) == ["_constant"]
     assert folded(apply("broadcast_mul", large, large)) == ["_constant"]
@@ -111,7 +111,7 @@ def test_shapes_are_known_where_inputs_are() -> None:
     assert fold_constants(graph).heads[0].node.op.name == "shape_array"
 
 
-def test_large_results_are_not_kept() -> None:
+def test_large_results_are_not_folded() -> None:
     for extent, expected in (
         (MAX_BYTES // 4, ["_constant"]),
         (MAX_BYTES // 4 + 1, ["_ones", "_copy"]),
@@ -134,7 +134,7 @@ def test_random_numbers_are_never_folded() -> None:
     assert [n.op.name for n in graph.nodes if n.op] == ["_random_uniform", "_copy"]
 
 
-def test_a_number_that_comes_with_the_call_is_not_known() -> None:
+def test_an_attribute_passed_at_run_time_is_not_a_constant() -> None:
     known = apply("_full", shape=(2,), value=2.0).node
     later = Entry(Node(known.op, known.statics, (ScalarSlot(2),), ()))
     graph = fold_constants(Graph((apply("_copy", later),)))
@@ -164,7 +164,7 @@ def test_a_block_with_constants_trains() -> None:
     np.testing.assert_array_equal(x.grad.asnumpy(), [[0, 1, 2, 3]] * 2)
 
 
-def test_10000_nodes() -> None:
+def test_a_chain_of_10000_nodes_is_folded() -> None:
     head = apply("_ones", shape=(4,))
     for _ in range(10_000):
         head = apply("_copy", head)

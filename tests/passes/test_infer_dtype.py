@@ -76,7 +76,7 @@ F32 = "float32"
     ],
     ids=lambda value: value.name if isinstance(value, mx.sym.Symbol) else None,
 )
-def test_as_mxnet(
+def test_dtypes_are_inferred_as_in_mxnet(
     symbol: mx.sym.Symbol, dtype: str, arguments: list, outputs: list, states: list
 ) -> None:
     actual = symbol.infer_type_partial(**{symbol.list_arguments()[0]: dtype})

@@ -69,7 +69,7 @@ MXNET = {
 
 
 @pytest.mark.parametrize("case", MXNET)
-def test_as_mxnet(case: str) -> None:
+def test_shapes_are_inferred_as_in_mxnet(case: str) -> None:
     symbol, shapes, arguments, outputs = MXNET[case]
     assert symbol.infer_shape_partial(**shapes)[:2] == (arguments, outputs)
 
@@ -83,6 +83,6 @@ def test_concat_backwards() -> None:
     assert joined.infer_shape_partial(a=(2, 4), b=(0, 0), c=(2, 7))[0] == [(2, 4), (2, 3), (2, 7)]
 
 
-def test_contradiction() -> None:
+def test_contradicting_shapes_are_an_error() -> None:
     with pytest.raises(mx.MXNetError, match=r"'b' has shape \(3, 0\), but \(2, 0\) follows"):
         (a + b).infer_shape_partial(a=(2, 0), b=(3, 0))

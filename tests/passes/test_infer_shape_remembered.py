@@ -39,7 +39,7 @@ def test_equal_calls_are_inferred_once(calls):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
-def test_dtypes_are_told_apart(dtype):
+def test_dtypes_are_distinguished(dtype):
     graph = _chain(2).graph
     for each in (dtype, "float32", dtype):
         result = infer(graph, {"data": (2, 3)}, {"data": np.dtype(each)})
@@ -62,7 +62,7 @@ def test_an_output_that_is_known_to_be_another_is_an_error():
     assert fits.infer_shape(data=(2, 3), label=(2, 3))[1] == [(2, 3)]
 
 
-def test_a_custom_operator_is_asked_each_time():
+def test_a_custom_operator_infers_its_shape_each_time():
     calls = []
 
     @mx.operator.register("asked_each_time")
@@ -87,7 +87,7 @@ def test_equal_calls_on_open_shapes_are_inferred_once(calls):
         assert len(calls) == 4
 
 
-def test_what_follows_for_inputs_from_an_output_is_remembered():
+def test_shapes_inferred_backwards_are_remembered():
     graph = (mx.sym.Variable("a") + mx.sym.Variable("b")).graph
     for rows in (4, 5, 4):
         result = infer(graph, {"a": (rows, 0), "b": (0, 3)})

@@ -36,7 +36,7 @@ def test_the_nodes_of_a_block_stand_in_the_outer_graph() -> None:
     np.testing.assert_array_equal(result, value + value + value * value)
 
 
-def test_blocks_in_blocks() -> None:
+def test_nested_blocks_are_inlined() -> None:
     x = Node(None, name="x")
     inner = Node(block(), (), (), (Entry(x), Entry(x)), "inner")
     outer = GraphOp(Graph((Entry(inner, 1),), (x,)), "outer")

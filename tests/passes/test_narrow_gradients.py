@@ -51,7 +51,7 @@ def test_a_sum_reads_nothing_but_what_arrives() -> None:
     assert "sum" not in actual["t_backward"]
 
 
-def test_an_input_that_is_there_anyway_is_read_rather_than_an_output() -> None:
+def test_a_gradient_reads_an_input_that_is_live_anyway_rather_than_an_output() -> None:
     actual = reads(mx.sym.relu(mx.sym.Variable("x"), name="r"), x=(2, 3))
     assert actual["r_backward"] == {"gradient of output 0", "x"}
 

@@ -74,7 +74,7 @@ def test_outputs_stay_where_they_were_computed() -> None:
     assert executor.grad_dict["x"].context is mx.cpu(0)
 
 
-def test_what_has_no_input_runs_where_it_is_read() -> None:
+def test_operators_without_inputs_run_on_the_device_of_their_reader() -> None:
     zeros = mx.sym.zeros(shape=(2,), name="z")
     with scope("a"):
         n = mx.sym.elemwise_add(mx.sym.Variable("w"), zeros, name="n")
@@ -101,7 +101,7 @@ def test_errors() -> None:
             n.simple_bind(mx.cpu(0), group2ctx=wrong, w=(2,))
 
 
-def test_arrays_that_are_elsewhere_are_copied_and_their_gradients_come_back() -> None:
+def test_arrays_on_other_devices_are_copied_and_their_gradients_copied_back() -> None:
     # MXNet refuses these: a weight shared by groups, and an array on another device than its group
     w = mx.sym.Variable("w")
     with scope("a"):
@@ -286,7 +286,7 @@ def test_an_lstm_over_four_devices() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_10000_operations() -> None:
+def test_a_chain_of_10000_operations_is_placed() -> None:
     head = x = Entry(Node(None, name="x"))
     for i in range(10_000):
         head = apply("tanh", head)

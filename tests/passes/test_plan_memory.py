@@ -37,7 +37,7 @@ def test_laws_of_training(graph: Graph, ways: tuple[bool, bool]) -> None:
 
 @QUICK
 @given(graphs())
-def test_sharing_never_takes_more(graph: Graph) -> None:
+def test_sharing_never_needs_more_memory(graph: Graph) -> None:
     none, inplace, co_share, both = (
         plan_memory(graph, [SPEC, SPEC], *ways).total_bytes for ways in WAYS
     )
@@ -73,7 +73,7 @@ def test_an_operator_that_reads_an_input_twice() -> None:
     assert len(plan(a + mx.sym.transpose(a)).storages) == 2
 
 
-def test_outputs_are_kept_and_never_one() -> None:
+def test_outputs_never_share_storage() -> None:
     a = mx.sym.exp(mx.sym.Variable("x"), name="a")
     both = mx.sym.Group([a, mx.sym.relu(a), mx.sym.Flatten(a)])
     actual = plan(both)
@@ -81,7 +81,7 @@ def test_outputs_are_kept_and_never_one() -> None:
     assert actual.total_bytes == 3 * 256
 
 
-def test_branches_that_could_run_at_once_do_not_share() -> None:
+def test_parallel_branches_do_not_share_storage() -> None:
     a = mx.sym.exp(mx.sym.Variable("x"))
     left = mx.sym.dot(mx.sym.dot(a, a, name="l1"), a, name="l2")
     right = mx.sym.dot(mx.sym.dot(a, a, True, name="r1"), a, True, name="r2")
@@ -108,7 +108,7 @@ def test_a_chain_of_10000() -> None:
     assert actual.total_bytes == actual.lower_bound_bytes == 2 * 64
 
 
-def test_places_are_given_by_their_lifetimes() -> None:
+def test_offsets_follow_from_lifetimes() -> None:
     # 0 and 2 live at once with 1, not with each other
     offsets = place_arrays([10, 5, 7], [[1], [0, 2], [1]], [0, 0, 1], 15)
     assert sorted(offsets) == [0, 0, 10]
@@ -130,7 +130,7 @@ def test_plain_data() -> None:
     assert "2 operations (inplace, co_share)" in repr(actual)
 
 
-def test_an_output_that_is_a_variable_takes_nothing() -> None:
+def test_an_output_that_is_a_variable_needs_no_storage() -> None:
     assert plan(mx.sym.Group([mx.sym.Variable("x")])).total_bytes == 0
 
 

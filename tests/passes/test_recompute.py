@@ -47,7 +47,7 @@ def gradients(op: GraphOp, arrays: list) -> list[np.ndarray]:
 
 @QUICK
 @given(graphs(), st.sampled_from(MODES))
-def test_gradients_stay(graph: Graph, mode: str) -> None:
+def test_recomputation_preserves_gradients(graph: Graph, mode: str) -> None:
     arrays = [jnp.asarray(each) for each in ARRAYS]
     actual = gradients(GraphOp(graph, "net", recompute=mode), arrays)
     for again, once in zip(actual, gradients(GraphOp(graph, "net"), arrays), strict=True):
@@ -102,7 +102,7 @@ def test_an_attribute_forces_a_convolution() -> None:
         assert kept_nodes(n.graph, mode) == set()
 
 
-def test_nothing_asked_changes_nothing() -> None:
+def test_recomputation_is_off_by_default() -> None:
     assert recompute(symbol().graph, None) is None
     with pytest.raises(mx.base.MXNetError, match=r"'mirror'.*'sublinear'"):
         recompute(symbol().graph, "all")
@@ -194,7 +194,7 @@ def test_sublinear_keeps_about_the_square_root() -> None:
     assert 30 <= len(stored) <= 45  # 19 borders, and the last segment
 
 
-def test_cuts_go_where_few_results_cross() -> None:
+def test_the_graph_is_cut_where_few_results_cross() -> None:
     x = Entry(Node(None, name="x"))
     for i in range(30):  # blocks of four operations around which a result passes
         inner = apply("sigmoid", apply("tanh", apply("exp", x)))
@@ -234,7 +234,7 @@ def test_the_value_after_a_gradient_has_all_its_bits(dtype: str) -> None:
             assert np.asarray(actual).tobytes() == data.tobytes()
 
 
-def test_second_derivatives() -> None:
+def test_recomputation_preserves_second_derivatives() -> None:
     def second(recompute: str | None) -> np.ndarray:
         mx.random.seed(5)
         net = deep(recompute, 2)
@@ -275,7 +275,7 @@ def test_dropout_is_the_same_twice() -> None:
         np.testing.assert_allclose(run(mode), expected, rtol=1e-6)
 
 
-def test_10000_operations() -> None:
+def test_a_chain_of_10000_operations_is_recomputed() -> None:
     head = x = Entry(Node(None, name="x"))
     for _ in range(10_000):
         head = apply("tanh", head)

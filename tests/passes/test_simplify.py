@@ -37,7 +37,7 @@ def x() -> Entry:
 
 @QUICK
 @given(graphs())
-def test_every_bit_stays(graph: Graph) -> None:
+def test_simplification_preserves_every_bit(graph: Graph) -> None:
     for facts in (None, FACTS):
         simple = simplify(graph, facts)
         assert len(simple.nodes) <= len(graph.nodes)
@@ -47,7 +47,7 @@ def test_every_bit_stays(graph: Graph) -> None:
 
 @QUICK
 @given(graphs())
-def test_gradients_stay(graph: Graph) -> None:
+def test_simplification_preserves_gradients(graph: Graph) -> None:
     for before, after in zip(gradients(graph), gradients(simplify(graph, FACTS)), strict=True):
         np.testing.assert_allclose(after, before, rtol=1e-6, atol=1e-6)
 
@@ -60,7 +60,7 @@ def test_values_stay_without_gradient_rules(graph: Graph) -> None:
     same_bits(values(dropped), values(graph))
 
 
-def test_copies_and_casts(x: Entry) -> None:
+def test_redundant_copies_and_casts_are_removed(x: Entry) -> None:
     assert simplified(apply("_copy", apply("_np_copy", x))) == []
     assert simplified(apply("Cast", x, dtype="float32")) == []
     assert simplified(apply("Cast", x, dtype="float16")) == ["Cast"]
@@ -87,13 +87,13 @@ def test_numbers(x: Entry) -> None:
     assert simplified(apply("_div_scalar", x, scalar=1.0)) == []
 
 
-def test_a_number_that_comes_with_the_call_is_not_known(x: Entry) -> None:
+def test_an_attribute_passed_at_run_time_is_not_a_constant(x: Entry) -> None:
     known = apply("_mul_scalar", x, scalar=1.0).node
     later = Node(known.op, known.statics, (ScalarSlot(1),), known.inputs)
     assert simplified(Entry(later)) == ["_mul_scalar"]
 
 
-def test_transposes(x: Entry) -> None:
+def test_redundant_transposes_are_removed(x: Entry) -> None:
     def twice(first: tuple, second: tuple) -> list[str]:
         return simplified(apply("transpose", apply("transpose", x, axes=first), axes=second))
 
@@ -108,7 +108,7 @@ def test_transposes(x: Entry) -> None:
     ]
 
 
-def test_reshapes(x: Entry) -> None:
+def test_redundant_reshapes_are_removed(x: Entry) -> None:
     flat = apply("Flatten", apply("expand_dims", x, axis=0))
     assert simplified(apply("Reshape", flat, shape=(4, -1))) == ["Reshape"]
     # 0 keeps an axis that the reshape before has made
@@ -116,7 +116,7 @@ def test_reshapes(x: Entry) -> None:
     assert simplified(apply("Reshape", flat, shape=(0, 4, -1))) == stored
 
 
-def test_dropout() -> None:
+def test_dropout_is_removed_in_prediction() -> None:
     x, key = Entry(Node(None, name="x")), Entry(Node(None, name="key"))
     op = find("Dropout")
     for p, mode, training, dropped in [
@@ -130,7 +130,7 @@ def test_dropout() -> None:
         assert (names(simplify(graph)) == []) is dropped
 
 
-def test_block_grad_stays_where_gradients_are_to_come(x: Entry) -> None:
+def test_block_grad_stays_in_graphs_that_are_differentiated(x: Entry) -> None:
     assert simplified(apply("BlockGrad", x)) == ["BlockGrad"]
     data = mx.nd.array([1.0, 2.0])
     data.attach_grad()
@@ -155,7 +155,7 @@ def test_a_block_that_copies_gives_another_array() -> None:
 
 
 @pytest.mark.parametrize("name", ["_copy", "transpose", "expand_dims", "Cast"])
-def test_10000_nodes(x: Entry, name: str) -> None:
+def test_a_chain_of_10000_nodes_is_simplified(x: Entry, name: str) -> None:
     attributes = {"expand_dims": {"axis": 0}, "Cast": {"dtype": "float32"}}.get(name, {})
     head = x
     for _ in range(10_000):

@@ -59,7 +59,7 @@ def test_primitives_of_programs_within_programs_are_named() -> None:
     ],
     ids=["log2", "tanh", "polyval", "searchsorted", "histogram"],
 )
-def test_what_some_jax_has_as_one_primitive_is_interpreted(function: Any) -> None:
+def test_primitives_of_single_jax_versions_are_interpreted(function: Any) -> None:
     x = jnp.linspace(0.05, 0.95, 7, dtype=jnp.float32)
     (actual,) = on_numpy.closed(jax.make_jaxpr(function)(x))(np.asarray(x))
     np.testing.assert_allclose(actual, function(x), rtol=1e-6)
@@ -126,7 +126,9 @@ def test_exit_handlers_are_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> N
 def test_errors_of_callbacks_are_logged_where_they_are_filtered() -> None:
     from jax._src import callback
 
-    assert callback.logger.name == "jax._src.callback", "errors of custom operators are told twice"
+    assert callback.logger.name == "jax._src.callback", (
+        "errors of custom operators are reported twice"
+    )
 
     def keep(record: logging.LogRecord) -> bool:
         return True
@@ -141,7 +143,7 @@ def test_errors_of_callbacks_are_logged_where_they_are_filtered() -> None:
 def test_failed_callbacks_can_be_forgotten() -> None:
     from jax._src.dispatch import runtime_tokens
 
-    assert callable(runtime_tokens.clear), "what a custom operator raised is told again at the end"
+    assert callable(runtime_tokens.clear), "errors of a custom operator are reported again at exit"
     ending.forget_failed_callback()
 
 
@@ -175,7 +177,7 @@ def test_slurm_names_the_first_process(monkeypatch: pytest.MonkeyPatch) -> None:
     assert jobs.coordinator().startswith("first:"), "jobs under Slurm do not find their root"
 
 
-def test_an_equation_knows_the_line_it_comes_from() -> None:
+def test_an_equation_has_its_source_line() -> None:
     closed = jax.make_jaxpr(lambda x: x * 2.0)(jnp.zeros(2))
     actual = equations.line_of(closed.jaxpr.eqns[0], lambda file: file == __file__)
     assert actual is not None, "mx.look of a JAX function shows no lines"
@@ -186,7 +188,7 @@ def test_an_equation_knows_the_line_it_comes_from() -> None:
     assert equations.line_of(object(), lambda file: True) is None
 
 
-def test_errors_in_a_trace_keep_their_whole_traceback() -> None:
+def test_errors_in_a_trace_keep_their_full_traceback() -> None:
     def frames() -> int:
         with pytest.raises(TypeError) as error:
             jax.make_jaxpr(lambda x, y: x + y)(jnp.zeros(2), jnp.zeros(3))

@@ -100,7 +100,7 @@ def test_a_loop_with_values_and_tangents_is_left_to_jax(divided):
     assert not divided
 
 
-def test_whole_numbers_among_the_outputs():
+def test_integer_outputs_have_no_gradient():
     def function(x, y):
         return x * y, x.astype(np.int32)
 

@@ -70,7 +70,7 @@ def test_a_forked_process_collects():
         assert not gc.isenabled()
 
 
-def test_a_block_whose_code_fails_leaves_it_on():
+def test_a_failing_block_leaves_the_collector_on():
     class Fails(mx.gluon.HybridBlock):
         def hybrid_forward(self, F, x):
             assert not gc.isenabled()

@@ -68,7 +68,7 @@ def test_a_handler_runs_when_the_core_returns() -> None:
     assert len(events) == 5  # outside at once
 
 
-def test_what_a_handler_raises_reaches_the_program() -> None:
+def test_errors_of_a_handler_reach_the_program() -> None:
     events: list[str] = []
 
     def handler(number: int, frame: Any) -> None:
@@ -95,7 +95,7 @@ def test_a_handler_runs_while_a_debugger_traces() -> None:
         sys.settrace(None)
 
 
-def test_a_wait_that_takes_long_is_no_reason_to_wait_longer(monkeypatch) -> None:
+def test_a_handler_runs_during_a_long_wait(monkeypatch) -> None:
     events: list[str] = []
     came = threading.Event()
     handle(lambda number, frame: came.set())
@@ -170,7 +170,7 @@ print("gone")
 """
 
 
-def test_what_asyncio_installs_for_ctrl_c_is_gone_after_it() -> None:
+def test_the_handler_of_asyncio_is_removed_after_its_run() -> None:
     # In a process of its own: the worker of browser tests has a loop that runs.
     done = processes.run(
         [sys.executable, "-c", ASYNCIO], capture_output=True, text=True, timeout=240

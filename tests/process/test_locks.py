@@ -31,7 +31,7 @@ def test_locks_are_taken_in_their_order_only() -> None:
     assert array.holder is None and not locks.held[threading.get_ident()]
 
 
-def test_a_condition_gives_a_checked_lock_back() -> None:
+def test_a_condition_releases_a_checked_lock() -> None:
     lock = checked("engine")
     changed = threading.Condition(lock)  # type: ignore[arg-type]
     with changed:
@@ -71,7 +71,7 @@ mx.engine.wait_for_var(var)
     assert not actual.stderr
 
 
-def test_the_watchdog_reports_who_waits_for_what() -> None:
+def test_the_watchdog_reports_waiting_threads_and_their_locks() -> None:
     program = """
 import threading, time
 import mixnet as mx

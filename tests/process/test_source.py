@@ -86,7 +86,7 @@ def test_the_scope_ends_also_after_an_error() -> None:
     assert not are_lines_kept()
 
 
-def test_a_layer_knows_where_it_was_made() -> None:
+def test_a_layer_remembers_the_line_that_created_it() -> None:
     class Net(HybridBlock):
         def __init__(self) -> None:
             super().__init__()
@@ -193,7 +193,7 @@ def test_views_name_files_without_the_folders_of_the_machine(
     assert line_in_project("") == ""
 
 
-def test_the_lines_that_led_to_a_line_are_kept_on_request() -> None:
+def test_callers_of_a_line_are_recorded_on_request() -> None:
     def inner() -> Source | None:
         return user_source()  # the line itself
 

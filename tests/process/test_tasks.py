@@ -84,7 +84,7 @@ async def inside(see: Callable[[], Any], expected: Any) -> None:
     assert see() == expected
 
 
-def test_what_is_set_in_a_task_stays() -> None:
+def test_a_setting_of_a_task_persists_after_it() -> None:
     async def main() -> None:
         mx.util.set_np()
 

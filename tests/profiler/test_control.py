@@ -39,7 +39,7 @@ def program() -> nd.NDArray:
 
 
 # Names and numbers of rows as MXNet 1.9.1 has them for the same program.
-def test_operators_have_rows_of_their_own(config: dict) -> None:
+def test_each_operator_has_its_own_row(config: dict) -> None:
     profiler.set_config(profile_all=True, **config)
     profiler.set_state("run")
     program().asnumpy()
@@ -97,7 +97,7 @@ def test_operators_of_a_bound_symbol(config: dict) -> None:
     assert counts() == {"exp": 1, "tanh": 1}
 
 
-def test_gradients_are_operators_too(config: dict) -> None:
+def test_gradients_are_listed_as_operators(config: dict) -> None:
     x = nd.array([1.0, 2.0])
     x.attach_grad()
     profiler.set_config(**config)
@@ -114,7 +114,7 @@ def test_gradients_are_operators_too(config: dict) -> None:
 def test_lazy_again_after_the_profile(config: dict) -> None:
     profiler.set_config(profile_all=True, **config)
     profiler.set_state("run")
-    nd.ones((2,)) + 1  # runs, though nobody asks
+    nd.ones((2,)) + 1  # runs, though it is never read
     profiler.set_state("stop")
     assert counts() == {"_ones": 1, "_plus_scalar": 1}
     assert not engine.timeline.on
@@ -136,7 +136,7 @@ def test_a_timeline_that_was_on_stays_on(config: dict) -> None:
         engine.timeline.stop()
 
 
-def test_what_is_recorded_counts_where_it_was_recorded(config: dict) -> None:
+def test_operations_count_in_the_scope_that_recorded_them(config: dict) -> None:
     profiler.set_config(profile_imperative=False, **config)
     before = nd.ones((2,)) * 2
     profiler.set_state("run")
@@ -147,7 +147,7 @@ def test_what_is_recorded_counts_where_it_was_recorded(config: dict) -> None:
     assert counts() == {"segment of 3 operations: _ones, _mul_scalar, _plus_scalar": 1}
 
 
-def test_pause_and_resume(config: dict) -> None:
+def test_the_profiler_pauses_and_resumes(config: dict) -> None:
     profiler.set_config(**config)
     profiler.set_state("run")
     nd.ones((2,)).exp().asnumpy()
@@ -212,7 +212,7 @@ def test_memory_follows_what_is_alive(config: dict) -> None:
     assert statistics["Max"] == max(values) / 1000
 
 
-def test_no_memory_if_not_asked_for(config: dict) -> None:
+def test_memory_is_profiled_on_request_only(config: dict) -> None:
     profiler.set_config(profile_memory=False, **config)
     profiler.set_state("run")
     nd.ones((2,)).asnumpy()
@@ -249,7 +249,7 @@ def names(config: dict[str, Any]) -> set[str]:
     return {e["name"] for e in trace(config) if e["ph"] == "X" and e["cat"].startswith("compute")}
 
 
-def test_dumps_to_a_file_as_it_goes_on(config: dict) -> None:
+def test_a_running_profile_is_dumped_to_a_file(config: dict) -> None:
     profiler.set_config(**config)
     profiler.set_state("run")
     nd.ones((3,)).asnumpy()
@@ -289,13 +289,13 @@ def test_a_device_is_written_to_and_not_replaced(config: dict, tmp_path: Path) -
     profiler.set_state("run")
     nd.exp(nd.ones(2)).wait_to_read()
     profiler.dump()
-    if not pipe.is_fifo():  # nobody will write to it any more
+    if not pipe.is_fifo():  # it has no writer any more
         raise AssertionError("a file is in its place")
     join(reader)
     assert "exp" in {event["name"] for event in json.loads(received[0])["traceEvents"]}
 
 
-def test_continuous_dump(config: dict) -> None:
+def test_the_profile_is_dumped_continuously(config: dict) -> None:
     profiler.set_config(**{**config, "continuous_dump": True}, dump_period=0.01)
     profiler.set_state("run")
     nd.ones((3,)).asnumpy()
@@ -357,7 +357,7 @@ def test_xla_writes_its_own_profile(config: dict, tmp_path: Path, switch: str) -
         (lambda: profiler.dumps(reset="x"), AttributeValueError, "'x'.*False, True"),
     ],
 )
-def test_errors_say_what_was_given_and_expected(call: Any, error: Any, words: str) -> None:
+def test_errors_say_what_was_passed_and_expected(call: Any, error: Any, words: str) -> None:
     with pytest.raises(error, match=words):
         call()
     assert not engine.timeline.on

@@ -120,7 +120,7 @@ def test_markers(domain: profiler.Domain) -> None:
         marker.mark("universe")
 
 
-def test_nothing_is_kept_after_the_stop(domain: profiler.Domain) -> None:
+def test_nothing_is_recorded_after_the_stop(domain: profiler.Domain) -> None:
     profiler.set_state("stop")
     domain.new_task("t").start()
     with domain.new_frame("f"), profiler.Event("e"):

@@ -34,7 +34,7 @@ def test_times_are_those_of_the_first_clock() -> None:
     }
 
 
-def test_processes_and_spans_of_ranks_stay_apart() -> None:
+def test_ranks_have_separate_processes_and_spans() -> None:
     whole = merged([trace(0.0)] * 3, [Offset(0, 0)] * 3, ["a", "b", "c"])["traceEvents"]
     names = {
         event["pid"]: event["args"]["name"] for event in whole if event["name"] == "process_name"

@@ -32,7 +32,7 @@ EVENTS = [event("span", "task", 0, ended=8 * MS), event("instant", "mark", 5, "d
           event("memory", "Memory: cpu/0", 1, "Device Storage", value=1000)]  # fmt: skip
 
 
-def test_statistics_by_hand() -> None:
+def test_statistics_are_those_computed_by_hand() -> None:
     actual = aggregate(ROWS, EVENTS)
     assert actual == {
         "Time": {
@@ -51,7 +51,7 @@ def test_statistics_by_hand() -> None:
     }
 
 
-def test_compiling_is_told_apart() -> None:
+def test_compile_time_is_listed_separately() -> None:
     compiled = [event("compile", "trace", 1 * MS, "compile", ended=3 * MS),
                 event("compile", "trace", 2 * MS, "compile", ended=4 * MS),  # overlaps: 3 ms in all
                 event("compile", "compile", 6 * MS, "compile", ended=20 * MS),
@@ -106,7 +106,7 @@ def test_the_form_is_that_of_mxnet() -> None:
     )
 
 
-def test_nothing_happened() -> None:
+def test_a_profile_without_operations_has_an_empty_table() -> None:
     assert as_table(aggregate([], []), "total", False) == (
         "\nProfile Statistics:\n\tNote the difference in units for different entries.\n"
     )

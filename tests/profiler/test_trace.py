@@ -76,7 +76,7 @@ def test_begins_and_ends_pair_up(trace: list) -> None:
         assert ended[key]["name"] == event["name"] and ended[key]["ts"] >= event["ts"]
 
 
-def test_counters_and_markers(trace: list) -> None:
+def test_counters_and_markers_are_traced(trace: list) -> None:
     samples = [e["args"]["samples"] for e in trace if e["ph"] == "C" and e["name"] == "samples"]
     assert samples == [1, 3]
     scopes = [(e["s"], e["args"]["scope"]) for e in trace if e["ph"] == "i"]

@@ -45,7 +45,7 @@ def test_a_program_prints_what_mxnet_printed(
 
 
 @pytest.mark.parametrize("name", names())
-def test_what_mxnet_printed_is_stored(name: str) -> None:
+def test_the_output_of_mxnet_is_stored(name: str) -> None:
     printed = stored(name)
     assert printed and len(printed.splitlines()) >= 3
 

@@ -34,7 +34,7 @@ def test_graphs_and_numbers(code: str, shape: Any, kwargs: dict) -> None:
         np.testing.assert_allclose(each, ARRAYS[f"{code}|{i}"], rtol=2e-4, atol=2e-5)
 
 
-def test_weights_of_gates_are_taken_apart_and_joined() -> None:
+def test_weights_of_gates_are_unpacked_and_packed() -> None:
     cell = mx.rnn.LSTMCell(2, prefix="l_")
     args = {
         "l_i2h_weight": nd.arange(24).reshape((8, 3)),
@@ -109,7 +109,7 @@ def test_modifiers_of_modifiers() -> None:
     assert mx.sym.Group(outputs).infer_shape(data=(3, 2, 4))[1] == [(3, 4)] * 2
 
 
-def test_errors_of_cells() -> None:
+def test_errors_of_cells_name_the_mistake() -> None:
     cell = mx.rnn.RNNCell(3)
     with pytest.raises(AssertionError, match="3 steps, but inputs has 2"):
         cell.unroll(3, [x, x])
@@ -140,7 +140,7 @@ def test_errors_of_cells() -> None:
 # ---- sentences -----------------------------------------------------------------------------------
 
 
-def test_sentences_become_numbers() -> None:
+def test_sentences_are_encoded_as_numbers() -> None:
     sentences = [["the", "cat", "sat"], ["the", "dog"]]
     coded, vocab = mx.rnn.encode_sentences(sentences, start_label=1, invalid_label=0)
     assert coded == [[1, 2, 3], [1, 4]]
@@ -181,7 +181,7 @@ def test_batches_of_buckets(capsys: pytest.CaptureFixture[str]) -> None:
         mx.rnn.BucketSentenceIter(data, 2, layout="XX")
 
 
-def test_checkpoints_keep_gates_apart(tmp_path: Path) -> None:
+def test_checkpoints_store_gates_separately(tmp_path: Path) -> None:
     prefix = str(tmp_path / "net")
     fused = mx.rnn.FusedRNNCell(2, prefix="f_")
     net = mx.sym.FullyConnected(fused.unroll(2, x, merge_outputs=True)[0], num_hidden=2, name="fc")

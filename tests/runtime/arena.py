@@ -18,7 +18,7 @@ from mixnet.passes.plan_memory import MemoryPlan
 from mixnet.runtime.interpret import on_numpy
 from mixnet.runtime.interpret.runner import runner_of
 
-POISON = 0xFF  # what memory holds that nobody may read: NaN as a float
+POISON = 0xFF  # the content of unreadable memory: NaN as a float
 
 
 def run_in_arena(

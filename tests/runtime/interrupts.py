@@ -112,7 +112,7 @@ def test_a_step_of_an_optimizer_writes_all_or_nothing() -> None:
     assert at_every_line(work, check) > 100
 
 
-def test_backward_writes_all_gradients_or_none() -> None:
+def test_an_interrupted_backward_writes_all_gradients_or_none() -> None:
     x, y = nd.array(VALUES), nd.array(VALUES + 1)
     x.attach_grad()
     y.attach_grad()
@@ -133,11 +133,17 @@ def test_backward_writes_all_gradients_or_none() -> None:
     assert at_every_line(work, check) > 200
 
 
-def test_a_training_step_of_a_hybridized_network() -> None:
+def hybridized_network(width: int, initializer: mx.init.Initializer) -> gluon.nn.HybridSequential:
+    """Two dense layers, initialized."""
     net = gluon.nn.HybridSequential()
-    net.add(gluon.nn.Dense(4, activation="relu", in_units=3), gluon.nn.Dense(1, in_units=4))
-    net.initialize(mx.init.One())
+    net.add(gluon.nn.Dense(width, activation="relu", in_units=3), gluon.nn.Dense(1, in_units=width))
+    net.initialize(initializer)
     net.hybridize()
+    return net
+
+
+def test_a_training_step_of_a_hybridized_network() -> None:
+    net = hybridized_network(4, mx.init.One())
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.0, "momentum": 0.9})
     data = nd.array(VALUES.reshape(1, 3))
 
@@ -158,10 +164,7 @@ def test_a_training_step_of_a_hybridized_network() -> None:
 
 def test_real_interrupts_of_a_training_loop() -> None:
     """120 signals at arbitrary moments: results afterwards are those of an undisturbed process."""
-    net = gluon.nn.HybridSequential()
-    net.add(gluon.nn.Dense(8, activation="relu", in_units=3), gluon.nn.Dense(1, in_units=8))
-    net.initialize(mx.init.Xavier())
-    net.hybridize()
+    net = hybridized_network(8, mx.init.Xavier())
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01, "momentum": 0.9})
     data = nd.array(VALUES.reshape(1, 3))
     pause = np.random.default_rng(0)

@@ -193,9 +193,8 @@ def main() -> None:
     parser.add_argument("--compile", action="store_true", help="compile every segment")
     options = parser.parse_args()
     mx.context.set_cpu_devices(2)
-    if (
-        not options.compile
-    ):  # a random program is a new one each time: run its operations one by one
+    # Every random program is new: run its operations one by one.
+    if not options.compile:
         first_sight.runs_by_operator = lambda key, program: True
     end, rounds = time.monotonic() + options.seconds, 0
     while time.monotonic() < end and rounds < options.rounds:

@@ -39,7 +39,7 @@ def failing(x: nd.NDArray) -> nd.NDArray:
     return nd.Custom(x, op_type="fails_when_asked")
 
 
-def test_the_first_reader_is_told_then_it_is_as_before(fails: list[bool]) -> None:
+def test_the_first_reader_gets_the_error_and_the_old_content_returns(fails: list[bool]) -> None:
     x = nd.ones((2,))
     fails[0] = True
     x += failing(nd.ones((2,)))
@@ -51,7 +51,7 @@ def test_the_first_reader_is_told_then_it_is_as_before(fails: list[bool]) -> Non
     assert x.asnumpy().tolist() == [2, 2]
 
 
-def test_what_is_new_stays_failed(fails: list[bool]) -> None:
+def test_a_new_array_stays_failed(fails: list[bool]) -> None:
     fails[0] = True
     y = failing(nd.ones((2,))) + 1
     for _ in range(2):
@@ -59,7 +59,7 @@ def test_what_is_new_stays_failed(fails: list[bool]) -> None:
             y.asnumpy()
 
 
-def test_of_several_writes_those_before_the_error_stay(fails: list[bool]) -> None:
+def test_of_several_writes_those_before_the_error_persist(fails: list[bool]) -> None:
     x = nd.ones((2,))
     fails[0] = True
     bad = failing(nd.ones((2,)))
@@ -94,7 +94,7 @@ def test_a_write_to_a_part(fails: list[bool]) -> None:
 
 @pytest.mark.parametrize("hybridize", [False, True])
 @pytest.mark.parametrize("optimizer", ["nag", "rmsprop"])
-def test_training_goes_on_after_an_error(
+def test_training_continues_after_an_error(
     fails: list[bool], optimizer: str, hybridize: bool
 ) -> None:
     class Layer(gluon.HybridBlock):

@@ -81,7 +81,7 @@ def test_sizes_beyond_32_bits() -> None:
     assert x.size == 2**31 + 1
 
 
-def test_lapack_is_there() -> None:
+def test_lapack_is_a_feature() -> None:
     assert mx.runtime.Features().is_enabled("LAPACK")
     actual = mx.nd.linalg.potrf(mx.nd.array([[4.0, 0.0], [0.0, 9.0]])).asnumpy()
     assert actual.tolist() == [[2.0, 0.0], [0.0, 3.0]]
@@ -94,7 +94,7 @@ def test_signs() -> None:
     assert "✔ PROFILER" in repr(mx.runtime.Features())
 
 
-def test_unknown_names() -> None:
+def test_unknown_features_are_errors() -> None:
     features = mx.runtime.Features()
     with pytest.raises(MXNetError, match=r"'zz' is unknown; the features are CUDA, CUDNN"):
         features.is_enabled("zz")

@@ -165,7 +165,7 @@ assert child(lambda: refused(lambda: nd.hessenberg_of_a_test(x).asnumpy())) == 0
 """)
 
 
-def test_what_a_child_can_do_and_what_it_cannot() -> None:
+def test_what_a_forked_child_can_do() -> None:
     run("""
 a = nd.array(np.arange(12.0).reshape(3, 4))
 b = a * 2 + 1

@@ -14,7 +14,7 @@ from mixnet.runtime.programs import executable_cache
 pytestmark = pytest.mark.usefixtures("compiling_at_once")
 
 
-def test_a_program_that_runs_often_becomes_a_hot_one_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_frequent_program_is_optimized_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executable_cache, "HOT_RUNS", 3)
     monkeypatch.setattr("mixnet.passes.choose_layout.ONEDNN_LEAST_HOT", 0)
     net = gluon.nn.HybridSequential()

@@ -10,5 +10,5 @@ from tests.interrupts import run_in_own_process
 
 
 @pytest.mark.spread
-def test_interrupts() -> None:
+def test_interrupts_leave_the_runtime_consistent() -> None:
     run_in_own_process(Path(__file__).with_name("interrupts.py"))

@@ -48,7 +48,7 @@ def test_every_operation_is_a_segment(one_by_one: None, rows: None) -> None:
     assert z.asnumpy().tolist() == [[4, 4], [4, 4]]
 
 
-def test_the_naive_engine_runs_a_first_operation_at_once() -> None:
+def test_the_naive_engine_runs_the_first_operation_immediately() -> None:
     x = nd.ones((2,))
     x.wait_to_read()
     with mx.engine.using("NaiveEngine"):

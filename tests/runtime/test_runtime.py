@@ -83,7 +83,7 @@ def test_hundreds_of_steps_hold_no_more_bytes_and_compile_nothing_new(hybridize:
 
 
 @pytest.mark.usefixtures("compiling_at_once")
-def test_buffers_nobody_holds_are_reused() -> None:
+def test_unreferenced_buffers_are_reused() -> None:
     x = nd.ones((256, 256))
     x.wait_to_read()
     mx.runtime.reset_counters()
@@ -93,7 +93,7 @@ def test_buffers_nobody_holds_are_reused() -> None:
     assert mx.runtime.counters()["donated_bytes"] == 3 * 256 * 256 * 4
 
 
-def test_a_buffer_behind_another_handle_is_never_reused() -> None:
+def test_a_buffer_with_another_handle_is_never_reused() -> None:
     x = nd.ones((256, 256))
     stored = x[0:128]
     copy = x.copy()
@@ -120,7 +120,7 @@ def test_a_chain_of_10000_operations() -> None:
     np.testing.assert_array_equal(x.asnumpy(), 10_000)
 
 
-def test_threads_record_apart() -> None:
+def test_threads_record_separately() -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     shared = nd.ones((8,)) * 2
@@ -166,7 +166,7 @@ def test_naive_and_lazy_agree(tmp_path) -> None:
         np.testing.assert_allclose(naive[key], lazy[key], rtol=3e-6, atol=1e-7)
 
 
-def test_operators_of_your_own() -> None:
+def test_a_custom_operator_runs_lazily() -> None:
     @mx.ops.register("test_swish")
     def swish(data, *, beta: float = 1.0):
         """x times the sigmoid of beta x."""

@@ -58,7 +58,7 @@ def test_updates_of_one_array_by_eight_threads_are_all_there() -> None:
     np.testing.assert_array_equal(rows.asnumpy(), np.full((8, 3), 60))
 
 
-def test_threads_that_record_train_and_read_at_once() -> None:
+def test_threads_record_train_and_read_concurrently() -> None:
     def train(seed: int) -> np.ndarray:
         rng = np.random.default_rng(seed)
         w = nd.array(rng.normal(size=(5, 1)))
@@ -86,7 +86,7 @@ def test_one_thread_reads_what_another_has_only_recorded() -> None:
     np.testing.assert_array_equal(results[0], [2, 2, 2])
 
 
-def test_waitall_waits_for_other_threads_too() -> None:
+def test_waitall_waits_for_all_threads() -> None:
     recorded, done = threading.Event(), threading.Event()
     recorded_arrays: list = []
 
@@ -104,7 +104,7 @@ def test_waitall_waits_for_other_threads_too() -> None:
     join(thread)
 
 
-def test_a_loop_that_is_not_read_is_held_back() -> None:
+def test_a_loop_whose_results_are_never_read_is_throttled() -> None:
     x = nd.ones((8,))
     x.wait_to_read()
     with mx.engine.bulk(1):
@@ -168,7 +168,7 @@ def test_a_failed_operation_is_raised_at_its_readers_and_nowhere_else() -> None:
         with pytest.raises(mx.MXNetError, match="raised ValueError: there is a nine") as caught:
             array.asnumpy()
         assert any(__file__ in note for note in caught.value.__notes__)
-    nd.waitall()  # told already
+    nd.waitall()  # already raised
     np.testing.assert_array_equal(good.asnumpy(), [2, 2])
 
 
@@ -180,7 +180,7 @@ def test_a_failed_operation_is_raised_at_its_readers_and_nowhere_else() -> None:
         lambda array: np.from_dlpack(array),
     ],
 )
-def test_the_first_to_read_what_was_computed_from_a_failure_is_told(read: Any) -> None:
+def test_the_first_reader_of_a_dependent_result_gets_the_error(read: Any) -> None:
     total = nd.zeros((1,))
     total += nd.Custom(nd.array([9.0]), op_type="breaks_at_nine")
     # The program that reads the failure is handed over by this very read, and itself ends well.
@@ -188,7 +188,7 @@ def test_the_first_to_read_what_was_computed_from_a_failure_is_told(read: Any) -
         read(total)
 
 
-def test_waitall_raises_what_nobody_has_read() -> None:
+def test_waitall_raises_unread_errors() -> None:
     lost = nd.Custom(nd.array([9.0]), op_type="breaks_at_nine")
     with pytest.raises(mx.MXNetError, match="there is a nine"):
         nd.waitall()
@@ -197,7 +197,7 @@ def test_waitall_raises_what_nobody_has_read() -> None:
         lost.wait_to_read()
 
 
-def test_writing_a_failed_array_anew_makes_it_whole() -> None:
+def test_writing_to_a_failed_array_clears_its_error() -> None:
     x = nd.Custom(nd.array([9.0]), op_type="breaks_at_nine")
     with pytest.raises(mx.MXNetError, match="there is a nine"):
         x.wait_to_read()
@@ -218,7 +218,7 @@ def test_an_error_in_backward_reaches_the_gradient() -> None:
 # ---- files ------------------------------------------------------------------------------------
 
 
-def test_saving_in_the_background_writes_what_the_arrays_held(tmp_path) -> None:
+def test_saving_in_the_background_writes_the_contents_at_the_call(tmp_path) -> None:
     path = str(tmp_path / "weights.params")
     x = nd.arange(1000)
     saving = nd.save(path, {"x": x}, wait=False)
@@ -270,7 +270,7 @@ def test_the_timeline_shows_segments_copies_and_files(traced: None, tmp_path) ->
     assert __file__ in segment["source"]
 
 
-def test_the_naive_engine_runs_each_operation_at_once() -> None:
+def test_the_naive_engine_runs_each_operation_immediately() -> None:
     with mx.engine.using("NaiveEngine"):
         x = nd.ones((2,)) + 1
         assert x._value.array is not None
@@ -363,7 +363,7 @@ def test_an_operator_in_python_updates_while_the_program_does(size: int) -> None
     np.testing.assert_array_equal(total.asnumpy(), [180, 180, 180])
 
 
-def test_what_reads_one_pending_segment_often_is_not_held_back() -> None:
+def test_frequent_readers_of_one_pending_segment_are_not_throttled() -> None:
     from mixnet.runtime.record.record import flush
     from mixnet.runtime.value.state import state
 
@@ -410,7 +410,7 @@ def test_an_operation_that_waits_for_itself_is_an_error() -> None:
         holder[0].asnumpy()
 
 
-def test_nothing_is_lost_while_others_hand_over_what_is_recorded(
+def test_concurrent_flushes_lose_no_operation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from mixnet.runtime.programs import first_sight

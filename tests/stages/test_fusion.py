@@ -29,7 +29,7 @@ def test_groups_of_a_program_written_by_hand() -> None:
     assert actual[0].to_dict()["nodes"] == ["double"]
 
 
-def test_a_scope_is_found_among_the_parts_of_a_name() -> None:
+def test_a_scope_matches_a_component_of_a_name() -> None:
     scopes = {"dense0", "dense0_backward"}
     assert scope_in("jit(f)/dense0/dot_general", scopes) == "dense0"
     assert scope_in("jit(f)/dense0_backward/transpose(jvp())/mul", scopes) == "dense0_backward"
@@ -103,7 +103,7 @@ def test_ids_are_places_and_what_is_read_was_made() -> None:
             assert number != each.id and actual[number].parent == each.parent
 
 
-def test_nodes_of_instructions_come_once_and_in_order() -> None:
+def test_nodes_of_instructions_are_unique_and_in_order() -> None:
     program = hlo.parse(TEXT)
     rows = [program.instructions[name] for name in ("while.1", "mul.1", "fusion", "constant.1")]
     assert nodes_of(rows, {"double", "loop"}) == ("loop", "double")

@@ -91,7 +91,7 @@ def test_a_text_without_an_entry_is_an_error() -> None:
         hlo.parse("HloModule nothing\n")
 
 
-def test_a_compiled_program_is_parsed_whole() -> None:
+def test_a_compiled_program_is_parsed_completely() -> None:
     def function(x, w):
         def step(carry, _):
             return jnp.tanh(carry @ w), carry.sum()

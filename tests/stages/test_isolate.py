@@ -16,7 +16,7 @@ def operations() -> int:
     return mx.runtime.counters()["operations"]
 
 
-def test_what_is_recorded_does_not_run_and_is_told() -> None:
+def test_recorded_operations_do_not_run_and_are_counted() -> None:
     x = nd.ones((2, 3))
     x.wait_to_read()
     before = operations()
@@ -32,13 +32,13 @@ def test_what_is_recorded_does_not_run_and_is_told() -> None:
     assert y.asscalar() == 18  # it can still be asked for
 
 
-def test_what_nobody_holds_is_no_program() -> None:
+def test_unreferenced_results_are_not_part_of_the_program() -> None:
     with isolated() as scope:
         nd.ones((2,)) + 1
         assert scope.programs() == []
 
 
-def test_pending_operations_of_the_program_around_stay_apart() -> None:
+def test_pending_operations_of_the_caller_are_not_part_of_the_program() -> None:
     x = nd.ones((3,)) + 1
     with isolated() as scope:
         y = nd.zeros((3,)) + 5
@@ -92,7 +92,7 @@ def test_sparse_arrays_are_taken_back() -> None:
     assert weight.grad.indices.shape == (0,)
 
 
-def test_random_streams_go_on_where_they_were() -> None:
+def test_isolation_leaves_random_streams_unchanged() -> None:
     mx.random.seed(3)
     nd.random.uniform(shape=(2,)).wait_to_read()
     with isolated():
@@ -158,6 +158,6 @@ def test_an_error_inside_leaves_everything_as_it_was() -> None:
     assert (x + 1).asscalar() == 2
 
 
-def test_inside_of_a_trace_there_is_nothing_to_isolate() -> None:
+def test_isolating_inside_a_trace_is_an_error() -> None:
     with Trace(), pytest.raises(TraceError), isolated():
         pass

@@ -131,7 +131,7 @@ def test_times_memory_and_cost(dense: Any) -> None:
     assert program.cost["flops"] >= 2 * 2 * 3 * 4
 
 
-def test_without_a_run_there_are_no_times_of_it() -> None:
+def test_without_a_run_no_times_are_shown() -> None:
     net = DenseRelu()
     net.initialize()
     times = mx.stages(net, nd.ones((2, 3)), run=False).program.times
@@ -147,7 +147,7 @@ def test_names_outside_of_ascii_lead_to_their_instructions() -> None:
     assert all(link["stablehlo"] for link in program.links)
 
 
-def test_the_memory_plan_is_made_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memory_plan_is_computed_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
     plans = []
     planned = program_of_stages.memory_plan
     monkeypatch.setattr(
@@ -293,7 +293,7 @@ def test_a_reshape_is_a_view() -> None:
     assert link["groups"] == [] and "view" in link["vanished"]
 
 
-def test_merged_nodes_are_told() -> None:
+def test_merged_nodes_are_listed() -> None:
     class Twice(HybridBlock):
         def hybrid_forward(self, F: Any, x: Any) -> Any:
             return F.relu(x) + F.relu(x)
@@ -411,7 +411,7 @@ def test_a_frozen_block_that_trains_has_no_gradients() -> None:
     assert any("no gradients" in note for note in stages.notes)
 
 
-def test_gradients_of_inputs_are_there_when_they_are_asked_for() -> None:
+def test_gradients_of_inputs_are_shown_on_request() -> None:
     net = DenseRelu()
     net.initialize()
     x = nd.ones((2, 3))
@@ -467,7 +467,7 @@ def test_the_key_is_readable(dense: Any) -> None:
 
 
 @pytest.mark.usefixtures("compiling_at_once")
-def test_a_function_compares_with_its_last_look_and_knows_what_has_run() -> None:
+def test_a_function_is_compared_with_its_last_recording() -> None:
     def function(a: Any, b: Any) -> Any:
         return a * b + 1
 
@@ -504,7 +504,7 @@ def test_a_symbol_with_shapes_by_name_and_lines_of_its_composition() -> None:
     assert {row["name"] for row in stages.key["inputs"]} == set(net.list_arguments())
 
 
-def test_a_symbol_knows_its_lines_without_being_asked() -> None:
+def test_a_symbol_records_the_lines_of_its_nodes() -> None:
     net = mx.sym.relu(mx.sym.Variable("data"))
     stages = mx.stages(net, {"data": nd.ones((2, 2))})
     text = 'net = mx.sym.relu(mx.sym.Variable("data"))'
@@ -665,7 +665,7 @@ def test_looking_leaves_a_tape_alone() -> None:
     assert np.isfinite(net.dense.weight.grad().asnumpy()).all()
 
 
-def test_pending_work_of_the_program_is_not_lost() -> None:
+def test_pending_operations_of_the_caller_still_run() -> None:
     net = DenseRelu()
     net.initialize()
     x = nd.ones((2, 3)) * 2
@@ -673,7 +673,7 @@ def test_pending_work_of_the_program_is_not_lost() -> None:
     np.testing.assert_array_equal((x + 1).asnumpy(), 3)
 
 
-def test_the_cache_on_disk_takes_no_part(tmp_path: Path) -> None:
+def test_the_disk_cache_is_not_used(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
         "import mixnet as mx\n"
@@ -701,7 +701,7 @@ def test_the_cache_on_disk_takes_no_part(tmp_path: Path) -> None:
 # ---- errors --------------------------------------------------------------------------------------
 
 
-def test_errors_name_what_was_given() -> None:
+def test_errors_name_the_wrong_value() -> None:
     net = DenseRelu()
     net.initialize()
     x = nd.ones((2, 3))
@@ -721,7 +721,7 @@ def test_errors_name_what_was_given() -> None:
         mx.stages(lambda: None)
 
 
-def test_errors_of_symbols() -> None:
+def test_errors_of_symbols_name_the_mistake() -> None:
     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
     with pytest.raises(AttributeTypeError, match="no input 'dat'; it has data, fc_weight"):
         mx.stages(net, dat=(2, 3))
@@ -739,7 +739,7 @@ def test_a_symbol_block_with_too_few_inputs() -> None:
         mx.stages(net, nd.ones((2,)))
 
 
-def test_lines_of_the_jaxpr_behind_functions_that_are_called_twice() -> None:
+def test_lines_of_functions_that_are_called_twice_are_those_of_the_jaxpr() -> None:
     def picked(x: Any, index: Any) -> Any:
         return nd.tanh(nd.batch_take(x, index)) + nd.batch_take(nd.exp(x), index)
 

@@ -61,12 +61,12 @@ def test_attributes_of_parameters_follow_their_operator() -> None:
     assert mx.sym.load_json(net.tojson()).attr_dict() == net.attr_dict()
 
 
-def test_nothing_is_lost() -> None:
+def test_all_attributes_are_preserved() -> None:
     names = [f"name_{i}" for i in range(300)]
     assert sorted(listed(names)) == sorted(names)
 
 
-def test_keywords_come_before_the_attributes_of_the_scope() -> None:
+def test_keywords_override_the_attributes_of_the_scope() -> None:
     with mx.AttrScope(__zz__="1", __q__="2"):
         actual = mx.sym.FullyConnected(
             A, num_hidden=3, __q__="1", lr_mult=2, attr={"__lr_mult__": "7", "__y__": "1"}

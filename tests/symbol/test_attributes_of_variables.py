@@ -23,7 +23,7 @@ def test_a_variable_has_what_its_node_has() -> None:
     assert net.attr_dict()["c_weight"]["kernel"] == "(1, 1)"
 
 
-def test_attributes_of_any_type_become_text() -> None:
+def test_attributes_of_any_type_are_stored_as_text() -> None:
     net = sym.Convolution(x, kernel=(1, 1), num_filter=1, name="c", attr={"__foo__": mx.init.One()})
     assert net.attr("__foo__") == str(net.attr_dict()["c_weight"]["__foo__"])
     assert isinstance(net.attr("__foo__"), str)
@@ -39,7 +39,7 @@ def test_attributes_of_any_type_become_text() -> None:
      (sym.UpSampling(x, scale=2, sample_type="bilinear", num_filter=2, name="u"), "u_weight",
       '["bilinear", {}]')],
 )  # fmt: skip
-def test_how_parameters_start(net, name, start) -> None:
+def test_init_attributes_of_variables_are_used(net, name, start) -> None:
     assert net.attr_dict()[name]["__init__"] == start
 
 
@@ -69,7 +69,7 @@ def test_debug_str() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The shapes of these arguments")
-def test_shapes_beside_unknown_extents() -> None:
+def test_shapes_are_inferred_despite_unknown_extents() -> None:
     net = sym.Convolution(x, kernel=(3, 3), num_filter=4, name="c")
     net = sym.FullyConnected(sym.Pooling(net, global_pool=True, pool_type="avg"), num_hidden=3)
     arguments, outputs, _ = net.infer_shape_partial(x=(0, 3, 0, 8))

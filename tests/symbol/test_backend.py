@@ -178,7 +178,7 @@ def test_openvino_results_stay_what_they_are(size: int) -> None:
         np.testing.assert_array_equal(result.asnumpy(), 2 * x)
 
 
-def test_openvino_sees_what_was_written_to_the_memory_that_it_knows() -> None:
+def test_openvino_sees_writes_to_its_shared_memory() -> None:
     pytest.importorskip("openvino", reason="pip install 'mixnet[openvino]'")
     net = nn.HybridLambda(lambda F, x: x + 1)
     net.hybridize(backend="OpenVINO")
@@ -225,7 +225,7 @@ def test_a_library_that_is_not_installed(name: str, monkeypatch: pytest.MonkeyPa
         two_parts().optimize_for(expected)
 
 
-def test_a_network_of_one_part_is_called_at_once_unless_somebody_watches() -> None:
+def test_a_network_of_one_part_is_called_directly_unless_it_is_monitored() -> None:
     class Tripled(mx.library.Backend):
         is_thread_safe = True
         fails = False
@@ -257,7 +257,7 @@ def test_a_network_of_one_part_is_called_at_once_unless_somebody_watches() -> No
         net(x).asnumpy()
 
 
-def test_a_network_that_was_called_at_once_trains_and_takes_other_arguments() -> None:
+def test_a_directly_called_network_can_train_and_take_other_arguments() -> None:
     pytest.importorskip("onnxruntime", reason="pip install 'mixnet[onnxruntime]'")
     net = nn.HybridSequential()
     net.add(nn.Dense(3, activation="relu"), nn.Dropout(0.5))
@@ -283,7 +283,7 @@ def test_a_network_that_was_called_at_once_trains_and_takes_other_arguments() ->
     np.testing.assert_allclose(net(x).asnumpy(), predicted, rtol=1e-5)
 
 
-def test_another_backend_takes_over_from_the_first(backend: OnNumPy) -> None:
+def test_another_backend_replaces_the_first(backend: OnNumPy) -> None:
     net = nn.HybridLambda(lambda F, x: F.relu(x) * 2)
     x = mx.nd.array(DATA)
     other = OnNumPy()
@@ -343,7 +343,7 @@ def test_onnx_runtime_has_a_thread_for_each_core_that_it_may_use(
     assert _threads() == 0  # ONNX Runtime's own choice
 
 
-def test_what_cannot_be() -> None:
+def test_impossible_backends_are_refused() -> None:
     sym = two_parts()
     assert sym.get_backend_symbol("MKLDNN") is sym
     with pytest.raises(MXNetError, match="Did you mean"):
@@ -432,7 +432,7 @@ def test_an_array_that_a_backend_has_read_is_written_to(twice: Any) -> None:
     np.testing.assert_array_equal(twice(x).asnumpy()[0], np.full(DATA.shape[1], 10))
 
 
-def test_what_a_backend_has_read_lives_no_longer_than_its_array(twice: Any) -> None:
+def test_shared_memory_of_a_backend_lives_as_long_as_its_array(twice: Any) -> None:
     x = mx.nd.array(DATA)
     twice(x).wait_to_read()
     alive = weakref.ref(x._value.view)
@@ -483,7 +483,7 @@ def test_threads_that_read_the_same_results(twice: Any) -> None:
     assert not problems
 
 
-def test_an_interrupt_while_a_result_becomes_an_array(
+def test_an_interrupt_during_the_conversion_of_a_result_is_safe(
     twice: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = twice(mx.nd.array(DATA))

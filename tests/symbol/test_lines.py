@@ -52,7 +52,7 @@ def test_every_way_to_compose() -> None:
     )
 
 
-def test_variables_have_them_too() -> None:
+def test_variables_have_source_lines() -> None:
     x, at = mx.sym.var("x"), here()
     y, layer = mx.sym.FullyConnected(x, num_hidden=4, name="dense"), here()
     assert lines(y, variables=True) == {"x": at, "dense_weight": layer, "dense_bias": layer}

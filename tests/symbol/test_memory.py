@@ -33,7 +33,7 @@ def test_networks_take_no_more_than_in_mxnet(name: str, way: str) -> None:
     assert none.total_bytes >= least * both.total_bytes
 
 
-def test_order_is_asked_for_only_where_it_is_worth_it() -> None:
+def test_the_order_of_storage_is_optimized_only_where_it_matters() -> None:
     symbol = mx.sym.load(NETS / "googlenet-symbol.json")
     assert symbol.memory_plan(data=DATA).dependencies == []
     # in ResNet's blocks the shortcut and the last convolution could run at once: 490 MB
@@ -67,7 +67,7 @@ def test_debug_str_has_mxnets_total(make: object, megabytes: int) -> None:
     assert executor.memory_plan().total_bytes == megabytes << 20
 
 
-def test_what_belongs_to_the_user_is_counted_apart() -> None:
+def test_arrays_of_the_user_are_counted_separately() -> None:
     net = mx.sym.BatchNorm(hidden(mx.sym.Variable("x"), "a"), name="bn")
     actual = net.memory_plan(grad_req={"a_weight": "write"}, x=(4, 256))
     assert actual.gradient_bytes == 1024 * 256 * 4
@@ -121,7 +121,7 @@ def test_a_block_in_half_precision() -> None:
 
 @pytest.mark.parametrize("mode", ["mirror", "sublinear"])
 @pytest.mark.parametrize("name", ["resnet50", "inception-bn"])
-def test_recomputation_takes_less(name: str, mode: str) -> None:
+def test_recomputation_needs_less_memory(name: str, mode: str) -> None:
     symbol = mx.sym.load(NETS / f"{name}-symbol.json")
     keep = symbol.memory_plan(grad_req="write", data=DATA)
     again = symbol.memory_plan(grad_req="write", recompute=mode, data=DATA)

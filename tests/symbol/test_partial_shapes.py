@@ -34,13 +34,13 @@ def test_shapes_that_are_not_known_at_all() -> None:
     assert sym.cos(X).infer_shape(x=(0, 3)) == (None, None, None)
 
 
-def test_a_variable_takes_a_number_for_its_shape() -> None:
+def test_the_shape_of_a_variable_may_be_a_number() -> None:
     weight = sym.var("w", shape=3)
     assert weight.infer_shape()[0] == [(3,)]
     assert weight.attr("__shape__") == "3"
 
 
-def test_what_cannot_be_inferred_is_named_in_a_warning() -> None:
+def test_shapes_that_cannot_be_inferred_are_named_in_a_warning() -> None:
     product = mx.sym.dot(mx.sym.Variable("a"), mx.sym.Variable("b"))
     with pytest.warns(UserWarning, match=r"shapes.*\n\tb: \(\)$"):
         assert product.infer_shape(a=(2, 3)) == (None, None, None)

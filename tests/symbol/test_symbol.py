@@ -47,7 +47,7 @@ def test_attributes_and_scopes() -> None:
     assert b.infer_shape() == ([(2, 3)], [(2, 3)], [])
 
 
-def test_attributes_of_mxnet_itself_have_a_plain_name_too() -> None:
+def test_attributes_of_mxnet_also_have_a_plain_name() -> None:
     node = sym.relu(sym.Variable("a"), attr={"__mood__": "calm", "lr_mult": "2"})
     assert node.list_attr() == {"__mood__": "calm", "__lr_mult__": "2", "lr_mult": "2"}
     assert node.attr("mood") is None and node.attr("__mood__") == "calm"
@@ -60,7 +60,7 @@ def test_attributes_of_mxnet_itself_have_a_plain_name_too() -> None:
         x._set_attr(mood=3)
 
 
-def test_composition_by_call() -> None:
+def test_symbols_are_composed_by_calls() -> None:
     inner = sym.relu(sym.Variable("x"), name="inner")
     outer = sym.FullyConnected(sym.Variable("data"), num_hidden=2, name="fc")
     joined = outer(data=inner, name="joined")
@@ -103,7 +103,7 @@ def test_types() -> None:
 
 
 @pytest.mark.parametrize(("request_", "factor"), [("write", 1), ("add", 2), ("null", 0)])
-def test_executor_requests(request_: str, factor: int) -> None:
+def test_executors_respect_gradient_requests(request_: str, factor: int) -> None:
     x = sym.Variable("x")
     gradient = nd.zeros((3,))
     executor = (x * x).bind(mx.cpu(), {"x": nd.array([1, 2, 3])}, {"x": gradient}, request_)
@@ -179,13 +179,13 @@ def test_damaged_files_are_errors(text: str, message: str) -> None:
         sym.load_json(text)
 
 
-def test_a_saved_symbol_is_whole(tmp_path: Path) -> None:
+def test_saving_a_symbol_leaves_one_complete_file(tmp_path: Path) -> None:
     mlp().save(tmp_path / "a.json")
     assert sym.load(tmp_path / "a.json").list_arguments() == mlp().list_arguments()
     assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
 
 
-def test_random_symbols_draw_anew_and_repeat_with_the_seed() -> None:
+def test_random_symbols_draw_new_numbers_and_repeat_with_the_seed() -> None:
     executor = sym.Dropout(sym.Variable("x"), p=0.5).bind(
         mx.cpu(), {"x": nd.ones((50,))}, grad_req="null"
     )
@@ -197,7 +197,7 @@ def test_random_symbols_draw_anew_and_repeat_with_the_seed() -> None:
     assert (first != second).any()
 
 
-def test_picture_and_table() -> None:
+def test_a_symbol_has_a_picture_and_a_table() -> None:
     shapes = {"data": (4, 6)}
     picture = mx.viz.draw(mlp(), shapes, backward=True)
     assert picture.svg.count("<rect") > 8 and "fc1_backward" in picture.svg
@@ -231,7 +231,7 @@ def shares(one: Any, other: Any) -> bool:
     return one is not other and bool((one.asnumpy() == 4).all())
 
 
-def test_executors_share_arrays() -> None:
+def test_executors_share_the_bound_arrays() -> None:
     """What MXNet 1.9.1 shares: memory, in new arrays; nothing without ``shared_buffer``."""
     net = mx.sym.BatchNorm(
         mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc"), name="bn"
@@ -312,7 +312,7 @@ def test_text_of_a_graph_of_one_node() -> None:
         "sym.exp(sym.Variable('x'), name=3)", "sym.exp(sym.Variable('x'), name=b'x')",
     ],
 )  # fmt: skip
-def test_no_inputs_and_names_that_are_no_text(code: str) -> None:
+def test_missing_inputs_and_names_that_are_not_text_are_refused(code: str) -> None:
     """MXNet 1.9.1 refuses these, too."""
     with pytest.raises(mx.MXNetError, match=r"at least one symbol|name must be text"):
         eval(code, {"sym": mx.sym})
@@ -359,7 +359,7 @@ def test_children_of_several_outputs_of_a_node_are_listed_once() -> None:
         assert symbol.get_children().list_outputs() == children
 
 
-def test_copies_have_nodes_of_their_own() -> None:
+def test_copies_have_their_own_nodes() -> None:
     x = mx.sym.Variable("x")
     fc = mx.sym.FullyConnected(x, num_hidden=2, name="fc")
     for copied in (copy.copy(fc), copy.deepcopy(fc), fc(x=mx.sym.Variable("x"))):
@@ -386,7 +386,7 @@ def test_an_unknown_shape_is_inferred() -> None:
         assert (x + 1).infer_shape(x=()) == ([()], [()], [])
 
 
-def test_what_is_no_index_and_no_dict_of_arrays(capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_indices_and_argument_dicts_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     x = mx.sym.Variable("x")
     with pytest.raises(TypeError, match="whole numbers"):
         x[1.5]
@@ -411,7 +411,7 @@ def test_names_and_texts_of_outputs() -> None:
 
 
 @pytest.mark.parametrize("other", [None, "a", [1]])
-def test_comparing_with_what_is_no_symbol_and_no_number_is_refused(other: object) -> None:
+def test_a_symbol_can_be_compared_with_symbols_and_numbers_only(other: object) -> None:
     x = mx.sym.Variable("x")
     for compare in (operator.eq, operator.ne, operator.lt, operator.ge):
         with pytest.raises(TypeError, match="Symbols and numbers"):
@@ -425,7 +425,7 @@ def test_an_attribute_is_named_by_text(key: object) -> None:
         mx.sym.Variable("x").attr(key)
 
 
-def test_operators_behind_the_numpy_functions_have_their_names() -> None:
+def test_operators_of_numpy_functions_have_their_names() -> None:
     class Plus(mx.gluon.HybridBlock):
         def hybrid_forward(self, F: Any, x: Any) -> Any:
             return F.np._internal.add_scalar(x, scalar=2.0)

@@ -133,7 +133,7 @@ def test_a_block_with_parameters_hybridized_and_not() -> None:
     assert not mx.util.is_np_array()
 
 
-def test_messages_show_expected_arrays_as_given() -> None:
+def test_messages_show_expected_arrays_as_passed() -> None:
     with pytest.raises(AssertionError, match=r"ACTUAL: array\(\[1., 2.\]\)"):
         utils.check_symbolic_forward(a, [np.zeros(2)], [np.array([1.0, 2.0])])
 

@@ -57,7 +57,7 @@ def test_tolerances_follow_the_dtype(convert, tolerance, worst) -> None:
     [((10, 10), 10, "at least 22."), ((0, 5), 0, "at least 12."), ((5, 0), 5, "98."),
      ((5, 2), 2, "at least 6."), ((2, 9), 2, "at least 20."), ((0, 0), 0, "98.")],
 )  # fmt: skip
-def test_how_many_places_are_named(mismatches, lines, share, capsys) -> None:
+def test_the_number_of_reported_violations_is_limited(mismatches, lines, share, capsys) -> None:
     with pytest.raises(AssertionError) as error:
         utils.assert_almost_equal(np.zeros(50), np.arange(50) / 10, mismatches=mismatches)
     assert f"(mismatch {share}" in str(error.value)

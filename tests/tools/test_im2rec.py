@@ -42,7 +42,9 @@ def numbers(path: Path) -> list[int]:
 SHUFFLED = [11, 8, 13, 3, 9, 0, 15, 1, 10, 5, 6, 2, 12, 14, 7, 4]  # by MXNet's tool
 
 
-def test_lists(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_lists_of_images_are_written(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
     prefix = tmp_path / "a"
     assert run("--list", "--recursive", prefix, folder) == 0
     assert capsys.readouterr().out == ". 0\ncat 1\ndog 2\ndog/small 3\n"
@@ -58,7 +60,7 @@ def test_lists(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> N
     assert numbers(tmp_path / "ex.lst") == [2, 0, 4, 3, 1]
 
 
-def test_lists_in_parts(folder: Path, tmp_path: Path) -> None:
+def test_lists_are_divided_into_parts(folder: Path, tmp_path: Path) -> None:
     run("--list", "--recursive", "--train-ratio", 0.5, "--test-ratio", 0.25, tmp_path / "t", folder)
     run("--list", "--recursive", "--chunks", 2, tmp_path / "c", folder)
     actual = {path.name: numbers(path) for path in tmp_path.glob("*.lst")}
@@ -69,7 +71,9 @@ def test_lists_in_parts(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_records(folder: Path, tmp_path: Path, threads: int, capsys: pytest.CaptureFixture) -> None:
+def test_records_are_written(
+    folder: Path, tmp_path: Path, threads: int, capsys: pytest.CaptureFixture
+) -> None:
     run("--list", "--recursive", tmp_path / "a", folder)
     assert run("--resize", 30, "--num-thread", threads, tmp_path / "a", folder) == 0
     output = capsys.readouterr().out
@@ -104,7 +108,9 @@ def test_squares_grey_and_labels(folder: Path, tmp_path: Path) -> None:
     assert unpack(MXRecordIO(str(tmp_path / "a.rec"), "r").read())[0].label == 1.0
 
 
-def test_what_is_missing(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_missing_files_are_reported(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
     assert run(tmp_path / "none", folder) == 1
     assert "Did not find and list file with prefix" in capsys.readouterr().out
     assert run("--list", tmp_path / "none", tmp_path / "no_folder") == 1

@@ -40,7 +40,7 @@ def dry(capsys: pytest.CaptureFixture, *arguments: str) -> list[str]:
 # ---- what would be run --------------------------------------------------------------------------
 
 
-def test_local(capsys: pytest.CaptureFixture) -> None:
+def test_local_processes_are_started(capsys: pytest.CaptureFixture) -> None:
     options = (
         "--env",
         "A:1",
@@ -97,9 +97,8 @@ def test_the_script_for_ssh_runs_the_program_and_ends_it(hosts: str, tmp_path: P
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as shell:
         assert shell.stdout is not None
-        assert (
-            shell.stdout.read() == "it is a b\n"
-        )  # the connection stands until the program has ended
+        # The connection stays open until the program has ended.
+        assert shell.stdout.read() == "it is a b\n"
         assert shell.wait(60) == 3
     plan = Plan(("sleep", "60"), 1, folder=str(tmp_path))
     begin = time.monotonic()
@@ -154,7 +153,7 @@ exit 75
 """
 
 
-def test_what_tasks_of_sge_print_is_shown_with_their_ranks(
+def test_output_of_sge_tasks_is_shown_with_their_ranks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     qsub = tmp_path / "qsub"
@@ -189,7 +188,7 @@ def test_hosts_and_addresses(hosts: str, tmp_path: Path) -> None:
         read_hosts(str(tmp_path / "none"))
 
 
-def test_mistakes(capsys: pytest.CaptureFixture) -> None:
+def test_mistakes_are_errors(capsys: pytest.CaptureFixture) -> None:
     for arguments in (["-n", "2"], ["python", "x.py"], ["-n", "0", "python", "x.py"]):
         with pytest.raises(SystemExit):
             main(arguments)
@@ -235,7 +234,7 @@ def test_before_anything_starts(hosts: str) -> None:
 @pytest.mark.skipif(
     shutil.which("sshd") is None, reason="sshd is missing: apt-get install openssh-server"
 )
-def test_over_ssh(
+def test_ssh_starts_the_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     """A real login on this machine, with keys of its own."""
@@ -285,8 +284,8 @@ def test_over_ssh(
 @pytest.mark.skipif(
     shutil.which("mpirun") is None, reason="mpirun is missing: apt-get install openmpi-bin"
 )
-def test_over_mpi(tmp_path: Path) -> None:
-    """Without the launcher: mpirun says who is who, and rank 0 starts the scheduler."""
+def test_mpi_starts_the_processes(tmp_path: Path) -> None:
+    """Without the launcher: mpirun assigns the ranks, and rank 0 starts the scheduler."""
     program = tmp_path / "program.py"
     program.write_text(
         "import mixnet as mx; kv = mx.kv.create('dist_sync'); v = mx.nd.ones(2); kv.init(0, v); "
@@ -355,7 +354,7 @@ def test_output_carries_names_and_others_end_with_the_workers() -> None:
     assert time.monotonic() - begin < 10  # TERM, and more, if they did not end by themselves
 
 
-def test_what_a_process_writes_at_once_stays_together() -> None:
+def test_output_written_in_one_call_is_not_interleaved() -> None:
     out = io.StringIO()
     text = "".join(f"line {i}\\n" for i in range(40))
     workers = [
@@ -370,7 +369,7 @@ def test_what_a_process_writes_at_once_stays_together() -> None:
     assert not parted, parted
 
 
-def test_who_failed_first_is_named() -> None:
+def test_the_first_process_to_fail_is_named() -> None:
     out = io.StringIO()
     workers = [
         shell("rank 0", "sleep 0.2; echo because of rank 1; exit 75"),  # lost another one
@@ -427,7 +426,7 @@ def test_the_first_of_workers_that_one_command_starts() -> None:
         )
 
 
-def test_a_worker_that_the_others_lost_without_its_end_is_named(
+def test_a_lost_worker_that_did_not_end_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As where its machine cannot be reached any more: ssh waits."""

@@ -326,7 +326,7 @@ def within(page: Any, script: str, argument: Any = None, seconds: float = 60) ->
     return page.evaluate(_WITHIN % script, [argument, seconds])
 
 
-# Views draw in the next frame, and anew when their size changes.
+# Views draw in the next frame, and again when their size changes.
 _SETTLES = """async () => {
   const ends = (move) => move.effect.getComputedTiming().endTime !== Infinity;
   const moves = document.getAnimations().filter(ends);

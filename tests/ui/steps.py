@@ -252,13 +252,14 @@ def explorer(page: Any, view: Any) -> None:
     says(view.locator(".mx-side"), "8 + 2·2 − 3")
 
 
+def parts_of_puzzle(view: Any) -> tuple[Any, Any, Any]:
+    """The boxes, the line below them, and the score."""
+    return tuple(view.locator(each) for each in ("[data-item]", ".mx-line", ".mx-mine"))
+
+
 @steps(place=..., selected=0)
 def puzzle(page: Any, view: Any) -> None:
-    boxes, line, score = (
-        view.locator("[data-item]"),
-        view.locator(".mx-line"),
-        view.locator(".mx-mine"),
-    )
+    boxes, line, score = parts_of_puzzle(view)
     # By keys: the highest box down, into a conflict, and out of it.
     boxes.nth(7).focus()
     page.keyboard.press("Home")
@@ -288,11 +289,7 @@ def puzzle(page: Any, view: Any) -> None:
 
 @steps(place=..., selected=10)
 def puzzle_tasks(page: Any, view: Any) -> None:
-    boxes, line, score = (
-        view.locator("[data-item]"),
-        view.locator(".mx-line"),
-        view.locator(".mx-mine"),
-    )
+    boxes, line, score = parts_of_puzzle(view)
     boxes.nth(5).focus()
     page.keyboard.press("ArrowDown")
     says(line, "read 2 on thread 2 at 13")

@@ -27,7 +27,7 @@ def step_of(view) -> int:
     return int(view.locator(".mx-side td").nth(1).inner_text())
 
 
-def test_buttons(lab: Server, watched: Watched) -> None:
+def test_buttons_control_the_training(lab: Server, watched: Watched) -> None:
     page = watched.page
     open_in(page, lab, write(lab, "training", TRAIN))
     run_all(page)

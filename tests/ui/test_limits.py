@@ -39,7 +39,7 @@ ASK = """async () => {
 }"""
 
 
-def test_what_a_page_asks_of_others_is_noted_and_refused(watched: Watched) -> None:
+def test_requests_of_a_page_to_other_hosts_are_logged_and_refused(watched: Watched) -> None:
     page = watched.page
     page.goto("data:text/html,<title>a page</title>")
     assert within(page, ASK, seconds=20) == ["failed"] * 3

@@ -25,7 +25,7 @@ def look_at_layers(page: Any, folder: Path) -> None:
     page.locator(PANE).wait_for()
 
 
-def test_an_array_that_is_selected_in_another_pane_comes_into_sight(
+def test_an_array_selected_in_another_pane_scrolls_into_view(
     watched: Watched, tmp_path: Path
 ) -> None:
     page = watched.page

@@ -34,7 +34,7 @@ view
 IN_NOTEBOOK7 = ("array", "board", "graph", "laboratory", "puzzle", "stepper")
 PLACES = [("lab", name) for name in sorted(EXAMPLES)]
 PLACES += [("notebook7", name) for name in IN_NOTEBOOK7]
-# Of the module, as the page is: for parameters of a test, every test would open the notebook anew.
+# Of the module, as the page is: for parameters of a test, every test would open the notebook again.
 places = pytest.mark.parametrize(("server", "name"), PLACES, indirect=["server"], scope="module")
 
 
@@ -66,7 +66,7 @@ def notebook(opened: Watched, request: pytest.FixtureRequest) -> Iterator[Watche
 
 
 def wait_for_state(server: Server, page: Any, name: str, key: str, value: Any) -> None:
-    """Wait until Python was told of a state with this entry (``...``: of any value)."""
+    """Wait until Python has received a state with this entry (``...``: of any value)."""
     path = server.folder / f"{name}.json"
     last: Any = None
     until = time.monotonic() + 60

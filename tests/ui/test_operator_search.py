@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.ui.conftest import Watched, counts, says
 
 
-def test_rows_with_all_the_words_stay(watched: Watched, site: Path) -> None:
+def test_rows_with_all_search_words_remain(watched: Watched, site: Path) -> None:
     look = watched.page
     look.goto((site / "operators.html").as_uri())
     box, rows = look.get_by_label("search operators"), look.locator("tbody tr:visible")

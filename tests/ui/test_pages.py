@@ -37,7 +37,7 @@ def test_page(watched: Watched, example: Callable[[str], Path], name: str) -> No
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_a_page_whose_scripts_are_taken_out(
+def test_a_page_without_scripts_is_readable(
     noting: Watched, example: Callable[[str], Path], tmp_path: Path, name: str
 ) -> None:
     """Picture, table and answers, as in a notebook that is not trusted; all of it opened."""
@@ -109,7 +109,7 @@ def test_a_notebook_as_a_page(watched: Watched, tmp_path: Path) -> None:
     assert watched.outside == [] and watched.errors == []
 
 
-def test_without_scripts_the_picture_stays(browser, example: Callable[[str], Path]) -> None:
+def test_the_picture_remains_without_scripts(browser, example: Callable[[str], Path]) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(example("array").as_uri())

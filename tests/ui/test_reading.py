@@ -56,7 +56,7 @@ p { color: %s; background: %s }
         (("#000", "#fff", "#fff", "#000", "<input>"), {"light": "label"}),
     ],
 )
-def test_faults_of_each_theme_are_found(
+def test_contrast_faults_are_detected_in_each_theme(
     noting: Watched, tmp_path: Path, page: tuple[str, ...], expected: dict[str, str]
 ) -> None:
     (tmp_path / "a.html").write_text(PAGE_OF_THEMES % page, encoding="utf-8")

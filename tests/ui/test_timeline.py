@@ -30,7 +30,7 @@ def test_a_stored_selection_is_in_sight_from_the_start(watched: Watched, tmp_pat
     assert not page.evaluate(SHOWN, [".mx", "thread 1 "]) and watched.errors == []
 
 
-def test_a_task_that_is_selected_in_another_pane_comes_into_sight(
+def test_a_task_selected_in_another_pane_scrolls_into_view(
     watched: Watched, tmp_path: Path
 ) -> None:
     net = mx.gluon.nn.HybridSequential()

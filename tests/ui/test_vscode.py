@@ -32,7 +32,7 @@ ORDER = (
     "image/png",
     "text/plain",
 )
-# One web view for all outputs; scripts of an output are made anew, so that they run.
+# One web view for all outputs; scripts of an output are inserted again, so that they run.
 SHOW = """(outputs) => {
   for (const [name, html] of outputs) {
     const place = document.createElement('div');
@@ -56,7 +56,7 @@ def saved(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def fallback(data: dict[str, str]) -> tuple[str, str]:
-    """What is shown of an output whose widget nobody knows."""
+    """What is shown of an output whose widget is unknown."""
     kinds = [kind for kind in ORDER if kind in data]
     assert kinds[0] == live.MIME, "VS Code shows the widget first, while there is one"
     return kinds[1], data[kinds[1]]

@@ -60,7 +60,7 @@ def test_no_edge_runs_through_a_box(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_cycles_too(seed: int) -> None:
+def test_cyclic_graphs_have_a_layout(seed: int) -> None:
     sizes, edges = random_graph(seed)
     edges += [(b, a) for a, b in edges[:3] if (b, a) not in edges]
     check(layered(sizes, edges), sizes, edges)
@@ -73,10 +73,10 @@ def test_edges_point_down_and_a_chain_is_straight() -> None:
     assert curve(layout.paths[0]).startswith("M") and "C" not in curve(layout.paths[0])
 
 
-def test_what_one_box_reads_stands_beside_it() -> None:
+def test_inputs_of_a_node_are_placed_next_to_each_other() -> None:
     layout = layered([(50, 20)] * 4, [(0, 1), (1, 2), (3, 2)])
     assert layout.corners[3][1] == layout.corners[1][1]
 
 
-def test_nothing() -> None:
+def test_an_empty_graph_has_an_empty_layout() -> None:
     assert layered([], []).corners == []

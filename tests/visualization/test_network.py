@@ -73,14 +73,14 @@ def test_weights_and_attributes_of_nodes() -> None:
     assert "\tconv1_weight [" not in source
 
 
-def test_names_that_come_twice() -> None:
+def test_repeated_node_names_cause_a_warning() -> None:
     data = mx.sym.Variable("data")
     dense = [mx.sym.FullyConnected(data, num_hidden=1, name="x") for _ in range(2)]
     with pytest.warns(RuntimeWarning, match="Repeated names: .*x_weight"):
         mx.viz.plot_network(dense[0] + dense[1])
 
 
-def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_arguments_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TypeError, match="symbol must be a Symbol"):
         mx.viz.plot_network(3)
     with pytest.raises(ValueError, match="Input shape is incomplete"):

@@ -103,7 +103,7 @@ def test_shapes_that_cannot_be_inferred_are_printed(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out == "infer_shape error. Arguments:\n  dat: (1, 2)\n"
 
 
-def test_what_is_refused() -> None:
+def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(TypeError, match="symbol must be Symbol"):
         mx.viz.print_summary(3)
     with pytest.raises(ValueError, match=r"Input shape is incomplete.*data, conv1_weight"):

@@ -1,4 +1,4 @@
-"""Names of networks begin anew in every test."""
+"""Names of networks start again in every test."""
 
 from __future__ import annotations
 

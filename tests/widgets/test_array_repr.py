@@ -57,7 +57,7 @@ def test_other_sessions_show_what_they_did() -> None:
 
 
 @pytest.mark.usefixtures("notebook")
-def test_without_anywidget_cards_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cards_remain_without_anywidget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "available", lambda: False)
     assert set(ready(nd.ones((40, 40)))._repr_mimebundle_()) == {"text/plain", "text/html"}
 
@@ -107,7 +107,7 @@ def test_each_number_is_its_own_and_no_level_between_the_extremes() -> None:
     ],
 )
 @pytest.mark.filterwarnings("error")
-def test_what_is_not_finite_and_what_is_huge(values: Any, text: str, cells: list[int]) -> None:
+def test_infinite_and_huge_numbers_are_shown(values: Any, text: str, cells: list[int]) -> None:
     view = ArrayView(np.array(values))
     assert view.summary().endswith(text)
     assert view.payload["cells"] == [[cells]]
@@ -131,7 +131,7 @@ def test_white_is_zero_where_both_signs_occur() -> None:
     assert {"(247, 247, 247)", "(178, 24, 43)"} < set(fills)
 
 
-def test_the_hook_is_there_once_and_only_with_views() -> None:
+def test_the_display_hook_is_installed_once_and_only_with_views() -> None:
     assert display.FORMS.count(array.live_form) == 1
     code = (
         "from mixnet.ndarray import display; print(len(display.FORMS)); import mixnet.widgets; "

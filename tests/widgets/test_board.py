@@ -48,7 +48,7 @@ def test_long_curves_keep_means_extremes_and_the_newest(count: int) -> None:
     assert sum(p.count for p in points) == count
     assert sum(p.total for p in points) == pytest.approx(values.sum())
     at = 0
-    for point in points:  # each stands for its neighbours, and for nobody else
+    for point in points:  # each represents its neighbours, and no others
         mine = values[at : at + point.count]
         assert point.low == mine.min() and point.high == mine.max()
         at += point.count
@@ -58,7 +58,7 @@ def test_long_curves_keep_means_extremes_and_the_newest(count: int) -> None:
     assert recent["value"] == pytest.approx(values[-RECENT:], rel=1e-4)
 
 
-def test_what_is_not_finite_is_a_gap_and_stays_one() -> None:
+def test_values_that_are_not_finite_leave_a_gap() -> None:
     series = Series("loss")
     for step in range(3 * CAPACITY):
         series.add(step, math.nan if step == 500 else 1.0)
@@ -105,7 +105,7 @@ def test_logging_runs_nothing() -> None:
     assert curve(board, "loss")["value"] == [2], "its own thread may read"
 
 
-def test_steps_are_counted_or_given() -> None:
+def test_steps_are_counted_or_passed() -> None:
     board = TrainingBoard()
     board.log(a=1)
     board.log(step=10, a=1)
@@ -246,7 +246,7 @@ def test_stop_leaves_the_loop() -> None:
     assert board.wait(PATIENCE) and board.status == "done"
 
 
-def test_pause_step_resume() -> None:
+def test_the_board_pauses_steps_and_resumes() -> None:
     board = TrainingBoard()
     board.pause()
     board.start(endless)
@@ -281,7 +281,7 @@ def test_errors_of_the_training_are_shown_and_raised() -> None:
     assert board.wait(PATIENCE)
 
 
-def test_what_fails_in_the_engine_is_raised_too() -> None:
+def test_errors_of_the_engine_are_raised() -> None:
     class Breaks(mx.operator.CustomOp):
         def forward(self, is_train, req, in_data, out_data, aux):
             raise OSError("no such sample")
@@ -301,13 +301,13 @@ def test_what_fails_in_the_engine_is_raised_too() -> None:
     assert board.status == "error"
 
 
-def test_a_loop_of_ones_own_gets_the_exception() -> None:
+def test_a_custom_loop_gets_the_exception() -> None:
     board = TrainingBoard()
     board.checkpoint()
     board.stop()
     with pytest.raises(StopTraining):
         board.checkpoint()
-    board.checkpoint()  # it was told once
+    board.checkpoint()  # it was reported once
     board.log(a=1)
     assert board.status == "stop"
 
@@ -426,7 +426,7 @@ def test_news_while_the_sending_thread_ends_are_sent(monkeypatch: pytest.MonkeyP
     until(lambda: sent.count(False) == 2)
 
 
-def test_what_one_thread_has_drawn_is_not_replaced_by_an_older_one() -> None:
+def test_a_drawing_is_not_replaced_by_an_older_one() -> None:
     board = TrainingBoard()
     drawn, data, began, done = [], board._of_live(), threading.Event(), threading.Event()
     to_dict = data.to_dict
@@ -450,7 +450,7 @@ def test_what_one_thread_has_drawn_is_not_replaced_by_an_older_one() -> None:
     assert drawn == [0, 7] and board._payload["step"] == 7
 
 
-def test_stored_boards_can_be_looked_at() -> None:
+def test_stored_boards_can_be_displayed() -> None:
     board = TrainingBoard("x")
     board.log(a=1)
     stored = View.of(board.payload)
@@ -462,7 +462,7 @@ def test_stored_boards_can_be_looked_at() -> None:
     assert stored.status == "done"
 
 
-def test_bad_input() -> None:
+def test_bad_input_is_an_error() -> None:
     board = TrainingBoard()
     for call, error, text in [
         (lambda: board.log(a="much"), AttributeTypeError, "a: expected a number, an array"),
@@ -611,7 +611,7 @@ def test_module_fit(digits) -> None:
     assert board.wait(PATIENCE) and board.status == "stop"
 
 
-def test_a_pause_is_no_slow_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pause_does_not_count_as_a_slow_step(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(
         "mixnet.widgets.board.store.time", SimpleNamespace(monotonic=lambda: now[0])
@@ -633,7 +633,7 @@ def test_a_pause_is_no_slow_step(monkeypatch: pytest.MonkeyPatch) -> None:
     assert store._speed.recent[-1][1] == pytest.approx(10)
 
 
-def test_what_is_computed_is_drawn_while_the_loop_waits_for_the_rest() -> None:
+def test_computed_values_are_drawn_while_the_loop_waits_for_others() -> None:
     """A loop that has recorded all its steps waits for them without keeping others from reading."""
     store, is_waiting, go_on = Store(), threading.Event(), threading.Event()
 
@@ -681,7 +681,7 @@ def test_a_fast_training_has_its_throughput_in_thousands_everywhere() -> None:
     assert ">1.65 k<" in fast.svg() and ">1650<" not in fast.svg()
 
 
-def test_what_is_not_finite_is_an_event_in_words() -> None:
+def test_values_that_are_not_finite_are_logged_as_events() -> None:
     for value, expected in ((math.nan, "loss is NaN"), (-math.inf, "loss is infinite")):
         board = TrainingBoard("net")
         board.log(loss=value)

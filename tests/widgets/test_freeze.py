@@ -64,7 +64,7 @@ def test_freeze_finds_the_state_by_the_place(tmp_path: Path) -> None:
     assert other == view.html(), "without a saved state it stays as it is"
 
 
-def test_page_is_whole(tmp_path: Path) -> None:
+def test_the_frozen_page_is_complete(tmp_path: Path) -> None:
     path = saved_notebook(tmp_path / "a.ipynb")
     before = path.read_text()
     assert main(["page", str(path)]) == 0
@@ -74,7 +74,7 @@ def test_page_is_whole(tmp_path: Path) -> None:
     assert not re.search(r'<(?:script|link)[^>]+(?:src|href)="[^"]', html)
 
 
-def test_what_is_no_notebook_stays_as_it_is(
+def test_a_file_that_is_not_a_notebook_is_unchanged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "a.ipynb"
@@ -85,7 +85,7 @@ def test_what_is_no_notebook_stays_as_it_is(
     assert path.read_text() == "not json" and list(tmp_path.iterdir()) == [path]
 
 
-def test_several_views_in_one_output_all_stay() -> None:
+def test_all_views_of_one_output_are_frozen() -> None:
     views = ArrayView([[1.0, 2.0]]), ArrayView([[3.0], [4.0]])
     shown = "".join(view._html(place) for view, place in zip(views, ("p7", "p8"), strict=True))
     state = {"payload": views[0].payload, "state": {"at": 1}, "place": "p7"}

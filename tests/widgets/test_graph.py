@@ -109,10 +109,8 @@ def test_a_network_is_the_same_hybridized_or_not_and_nothing_is_run() -> None:
     x = mx.nd.ones((3, 6))
     net(x)
     names = before.payload["names"]
-    for after in (
-        GraphView(net, x),
-        GraphView(net),
-    ):  # the second: inputs as in the call that there was
+    # The second view uses the inputs of the recorded call.
+    for after in (GraphView(net, x), GraphView(net)):
         assert after.payload["names"] == names
         for name in names:
             ignored = {"line": "", "device": ""}
@@ -126,7 +124,7 @@ class OnNumPy(mx.library.Backend):
         return bool(node.name in ("dense", "bent", "doubled"))
 
 
-def test_what_a_backend_computes_is_a_box() -> None:
+def test_the_subgraph_of_a_backend_is_a_box() -> None:
     mx.library.register_backend("OnNumPyForTheEye", OnNumPy())
     data = mx.sym.Variable("data")
     net = mx.sym.FullyConnected(data, num_hidden=3, name="first")
@@ -154,7 +152,7 @@ class OnlyConvolutions(mx.library.Backend):
 
 
 @pytest.mark.parametrize("called", [False, True])
-def test_what_the_backend_of_a_block_computes(called: bool) -> None:
+def test_the_subgraph_of_a_blocks_backend_is_drawn(called: bool) -> None:
     mx.library.register_backend("OnlyConvolutions", OnlyConvolutions())
     net = nn.HybridSequential(prefix="net_")
     with net.name_scope():
@@ -221,7 +219,7 @@ def test_a_block_called_again_is_another_one() -> None:
     assert view.payload["blocks"]["label"] == ["cell", "cell #2"]
 
 
-def test_a_loss_stands_beside_the_network() -> None:
+def test_a_loss_is_drawn_next_to_the_network() -> None:
     net = small_net()
     loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
     view = GraphView(net, (3, 6), (3,), train=True, loss=loss)
@@ -246,7 +244,7 @@ def test_a_block_of_arrays_only_is_traced() -> None:
         GraphView(Odd(), (2, 3))
 
 
-def test_what_is_pending() -> None:
+def test_pending_operations_are_drawn() -> None:
     mx.nd.waitall()
     x = mx.nd.ones((2, 3))
     x.wait_to_read()
@@ -287,7 +285,7 @@ def test_a_function_that_reads_a_value() -> None:
     assert "2 programs run" in view.payload["notes"][0]
 
 
-def test_where_shapes_do_not_fit() -> None:
+def test_the_operation_with_wrong_shapes_is_marked() -> None:
     x = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="fc")
     x = mx.sym.Convolution(x, kernel=(3, 3), num_filter=2, name="conv")
     view = GraphView(mx.sym.Activation(x, act_type="relu", name="act"), data=(2, 8))
@@ -307,7 +305,7 @@ def test_an_error_inside_of_a_block_opens_it() -> None:
     assert "unit2" in [labels[b] for b in view.payload["open"]]
 
 
-def test_open_shapes_are_no_error() -> None:
+def test_unknown_shapes_are_drawn_without_an_error() -> None:
     view = GraphView(lenet())
     assert view.payload["error"] is None and row(view, "conv0")["shape"] is None
     assert "11 operations" in view.summary()
@@ -326,7 +324,7 @@ def test_open_shapes_are_no_error() -> None:
         (lambda x: x, ((3, 6),), {}, "not on the shape"),
     ],
 )
-def test_what_is_refused(target, inputs, named, message) -> None:
+def test_wrong_targets_are_refused(target, inputs, named, message) -> None:
     with pytest.raises(AttributeTypeError, match=re.escape(message)):
         GraphView(target, *inputs, **named)
 
@@ -355,7 +353,7 @@ def test_measuring_what_cannot_run() -> None:
         GraphView(lenet()).measure()
 
 
-def test_a_difference_tells_what_the_passes_tell() -> None:
+def test_a_graph_difference_lists_the_changes_of_the_passes() -> None:
     x = mx.sym.Variable("x")
     before = (mx.sym.exp(x, name="a") + mx.sym.exp(x, name="b")).graph
     after = mx.passes.eliminate_common.eliminate_common(before, None)
@@ -432,7 +430,7 @@ def test_another_attribute_is_a_change() -> None:
     )
 
 
-def test_selected_goes_both_ways() -> None:
+def test_selected_is_synchronized_in_both_directions() -> None:
     view = GraphView(lenet(), data=(2, 1, 28, 28))
     assert view.selected is None
     view.selected = "conv0"
@@ -472,7 +470,7 @@ def test_dtypes() -> None:
     assert row(view, "d_fwd")["dtype"] == "float16" and row(view, "d_weight")["bytes"] == 12
 
 
-def test_a_function_whose_shapes_do_not_fit_is_drawn_up_to_there() -> None:
+def test_a_function_is_drawn_up_to_the_operation_whose_shapes_do_not_match() -> None:
     def step(x):
         y = mx.nd.relu(x)
         return mx.nd.dot(y, mx.nd.ones((9, 9)))
@@ -489,7 +487,7 @@ def test_a_function_whose_shapes_do_not_fit_is_drawn_up_to_there() -> None:
     assert GraphView(at_once, mx.nd.ones((2, 4))).payload["error"] is not None
 
 
-def test_recurrent_layers_with_states_of_their_own() -> None:
+def test_recurrent_layers_with_their_own_states_are_drawn() -> None:
     view = GraphView(mx.gluon.rnn.LSTM(8, 2, input_size=4), mx.nd.ones((3, 2, 4)))
     assert any(op == "RNN" for op in Reader(view.payload).ops)
 
@@ -522,7 +520,7 @@ def test_an_operation_between_two_layers_stands_in_their_block() -> None:
     assert view.payload["blocks"]["label"] == ["unit0", "unit1"]
 
 
-def test_a_line_of_a_notebook_is_told_by_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_of_a_notebook_is_named_by_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = SimpleNamespace(format_code_name={"/x/ipykernel_1/2.py": ("Cell", "In[7]")}.get)
     actual = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
     monkeypatch.setitem(sys.modules, "IPython", actual)
@@ -570,7 +568,7 @@ def test_long_names_keep_their_ends() -> None:
     assert f">{'y' * 13}…{'y' * 11}1<" in picture
 
 
-def test_gradients_where_all_arguments_are_given() -> None:
+def test_gradients_are_drawn_when_all_arguments_are_passed() -> None:
     a, b = mx.sym.var("a"), mx.sym.var("b")
     view = GraphView(mx.sym.tanh(a * b) + a, train=True, a=(3,), b=(3,))
     assert view.payload["direction"] == "forward and backward"

@@ -140,7 +140,7 @@ def test_a_network_without_labels_predicts() -> None:
     close(view.payload["numbers"][row_of(view, "out")][0], net(x).asnumpy())
 
 
-def test_what_is_not_finite_is_counted() -> None:
+def test_values_that_are_not_finite_are_counted() -> None:
     x = nd.array([[1.0, float("nan"), 2.0], [float("inf"), 0.0, 0.0]])
     view = Look(lambda x: x * 2, x, compile=False)
     row = view.payload["numbers"][row_of(view, "mul_scalar")][0]
@@ -215,7 +215,7 @@ def test_a_symbol_with_shapes_has_memory_and_no_numbers() -> None:
     )
 
 
-def test_statistics_are_no_part_of_the_times(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statistics_do_not_count_in_the_times(monkeypatch: pytest.MonkeyPatch) -> None:
     events = []
 
     class Noted(EngineTimeline):
@@ -240,7 +240,7 @@ def test_a_symbol_without_shapes_is_a_graph() -> None:
     assert "slider" not in view.payload["sight"]["text"], "there is no peak to stand at"
 
 
-def test_a_symbol_file(tmp_path: Path) -> None:
+def test_a_symbol_file_is_shown(tmp_path: Path) -> None:
     small_symbol().save(str(tmp_path / "s.json"))
     x, w, b = nd.ones((2, 3)), nd.array(np.arange(12).reshape(4, 3)), nd.zeros(4)
     view = Look(tmp_path / "s.json", data=x, fc_weight=w, fc_bias=b, compile=False)
@@ -259,7 +259,7 @@ def test_arrays_of_numpy_are_taken_where_ndarrays_are() -> None:
         assert p["numbers"][first] is not None, "it ran"
 
 
-def test_a_loop_that_draws_is_looked_at() -> None:
+def test_a_loop_that_draws_random_numbers_can_be_inspected() -> None:
     variables = [mx.sym.Variable("i"), mx.sym.Variable("s")]
 
     def turn(i: Any, s: Any) -> Any:
@@ -274,7 +274,7 @@ def test_a_loop_that_draws_is_looked_at() -> None:
     assert view.payload["missing"] == {}
 
 
-def test_an_onnx_file(tmp_path: Path) -> None:
+def test_an_onnx_file_is_shown(tmp_path: Path) -> None:
     pytest.importorskip("onnx", reason="needs onnx: pip install onnx")
     net = nn.Dense(4, in_units=3)
     net.initialize()
@@ -334,7 +334,7 @@ def test_transformed_functions_of_jax_show_the_lines_that_were_written() -> None
     assert [text.strip() for _, text in file["lines"]][1] == "return jnp.sum(jnp.tanh(x) * scale)"
 
 
-def test_a_jax_function() -> None:
+def test_a_jax_function_is_shown() -> None:
     @jax.jit
     def layer(p: Any, x: Any) -> Any:
         return jnp.tanh(x @ p["w"] + p["b"])
@@ -356,7 +356,7 @@ def test_a_jax_function() -> None:
     np.testing.assert_allclose(last[0], model(params, x), rtol=1e-3)
     assert view.payload["memory"]["plans"][0]["total"] > 0 and view.payload["pieces"]
     lines = {line for place in view.payload["places"] for _, line in place}
-    _, first = inspect.getsourcelines(test_a_jax_function)
+    _, first = inspect.getsourcelines(test_a_jax_function_is_shown)
     assert first + 3 in lines, "x @ p['w'] + p['b']"
 
 
@@ -475,7 +475,7 @@ def test_the_memory_of_a_loss_of_arrays_is_that_of_the_graph() -> None:
     assert len(steps) == 10 and set(steps) <= set(view.payload["graph"]["names"])
 
 
-def test_why_a_pane_is_empty_stays_in_the_pane_of_the_picture() -> None:
+def test_the_reason_for_an_empty_pane_is_drawn_in_it() -> None:
     view = mx.look(mx.sym.tanh(mx.sym.var("x")), x=(2,))
     view.payload["missing"]["engine"] = "Nothing ran: " + "some words of a long reason " * 12
     lines = [n.text for n in ElementTree.fromstring(view.svg()).iter() if n.text]
@@ -543,7 +543,7 @@ def test_an_error_of_forward_is_shown_once() -> None:
         Look(nn.HybridSequential())
 
 
-def test_what_is_not_taken(tmp_path: Path) -> None:
+def test_wrong_targets_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         AttributeTypeError, match=r"look: int is not a network\. Pass a HybridBlock"
     ):
@@ -661,7 +661,7 @@ def test_a_notebook_shows_the_other_panes_before_it_compiles(notebook: Any) -> N
     assert events.callbacks == [] and len(shown) == 2, "nothing is compiled again"
 
 
-def test_a_look_of_a_notebook_is_complete_for_who_asks_and_after_its_cell(notebook: Any) -> None:
+def test_a_look_in_a_notebook_is_complete_when_it_is_read_and_after_its_cell(notebook: Any) -> None:
     events, _ = notebook
     net = TwoLayers()
     net.initialize()
@@ -673,7 +673,7 @@ def test_a_look_of_a_notebook_is_complete_for_who_asks_and_after_its_cell(notebo
     assert view._payload["pieces"] and view._later is None
 
 
-def test_who_interrupts_the_compiler_has_the_other_panes(
+def test_an_interrupted_compilation_leaves_the_other_panes(
     notebook: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, shown = notebook

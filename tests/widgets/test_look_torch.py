@@ -76,7 +76,7 @@ def shape(view: Look, number: int) -> list[int]:
     return graph["specs"][graph["outs"][graph["nodes"]["outputs"][number]][0]][0]
 
 
-def test_a_convolutional_network(x: Any) -> None:
+def test_a_convolutional_network_is_shown(x: Any) -> None:
     torch.manual_seed(3)
     net = Net().eval()
     view = mx.look(net, x)
@@ -131,9 +131,8 @@ def test_parameters_are_what_torch_says(x: Any) -> None:
     size = sum(
         graph["specs"][k][2] for n in weights for k in graph["outs"][graph["nodes"]["outputs"][n]]
     )
-    buffers = [
-        b for name, b in net.named_buffers() if "num_batches" not in name
-    ]  # not read in eval()
+    # Not used in eval mode.
+    buffers = [b for name, b in net.named_buffers() if "num_batches" not in name]
     assert size == sum(4 * each.numel() for each in (*net.parameters(), *buffers))
 
 
@@ -150,7 +149,7 @@ def test_training_changes_nothing_of_the_module(x: Any) -> None:
     assert all(each.grad is None for each in net.parameters())
 
 
-def test_an_lstm() -> None:
+def test_an_lstm_is_shown() -> None:
     net, x = torch.nn.LSTM(3, 4), torch.ones(5, 2, 3)
     view = mx.look(net, x)
     out, (state, cell) = net(x)
@@ -164,7 +163,7 @@ def test_an_lstm() -> None:
     assert flops_of(view, "lstm") == counted(net, x) == 2 * 5 * 2 * 16 * (3 + 4)
 
 
-def test_a_transformer_layer() -> None:
+def test_a_transformer_layer_is_shown() -> None:
     net = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval()
     net.requires_grad_(False)
     x = torch.ones(2, 5, 16)
@@ -194,7 +193,7 @@ def test_inputs_by_name_trees_and_arrays() -> None:
         assert mx.look(layer, array).payload["missing"].keys() == {"runs"}
 
 
-def test_half_precision() -> None:
+def test_half_precision_is_shown() -> None:
     layer = torch.nn.Linear(2, 2).to(torch.bfloat16)
     view = mx.look(layer, torch.ones(1, 2, dtype=torch.bfloat16))
     assert "bfloat16" in {spec[1] for spec in view.payload["graph"]["specs"]}

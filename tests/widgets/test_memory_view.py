@@ -119,7 +119,7 @@ def test_three_steps_by_hand() -> None:
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_boxes_lie_apart_and_within_the_arena(name: str) -> None:
+def test_boxes_do_not_overlap_and_stay_within_the_arena(name: str) -> None:
     view = MemoryView(network(), mx.nd.zeros((2, 1, 12, 12)), xla=False)
     plan, graph = view.plan(name), graph_of(view, name)
     actual = boxes(graph, plan)
@@ -156,7 +156,7 @@ def test_parts_of_a_training_step() -> None:
     assert view.payload["check"]["xla"] is None and "xla=True" in view.payload["check"]["note"]
 
 
-def test_a_box_knows_the_line_of_its_layer() -> None:
+def test_a_box_shows_the_line_of_its_layer() -> None:
     net = nn.HybridSequential()
     net.add(nn.Dense(3))
     view = MemoryView(net, mx.nd.zeros((2, 4)), xla=False)
@@ -199,7 +199,7 @@ def test_live_memory_is_that_of_the_log() -> None:
         assert any("b = a * 2" in source[2] for source in view.payload["sources"])
 
 
-def test_an_array_knows_the_lines_that_led_to_it() -> None:
+def test_an_array_shows_the_lines_that_produced_it() -> None:
     def filled(size: int) -> Any:
         return mx.nd.ones((size, 3))
 
@@ -277,7 +277,7 @@ def test_the_picture_has_all_plans_and_their_sizes() -> None:
         assert f">{name}  {size_text(size)}<" in text
 
 
-def test_a_line_of_a_notebook_is_told_by_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_of_a_notebook_is_named_by_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = SimpleNamespace(format_code_name={"/x/ipykernel_1/2.py": ("Cell", "In[7]")}.get)
     actual = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
     monkeypatch.setitem(sys.modules, "IPython", actual)

@@ -149,7 +149,7 @@ class TestChanges:
         view.step(2)
         assert not np.array_equal(before, net.hidden.weight.data().asnumpy())
 
-    def test_a_layer_that_the_network_cannot_do_without_stays(self) -> None:
+    def test_a_layer_that_the_network_needs_is_not_removed(self) -> None:
         class Strict(Net):
             def hybrid_forward(self, F, x):
                 if not isinstance(self.body, nn.HybridSequential):
@@ -165,7 +165,7 @@ class TestChanges:
         assert isinstance(net.body, nn.HybridSequential)
         view.step()
 
-    def test_a_layer_whose_shapes_do_not_fit_stays(self) -> None:
+    def test_a_layer_whose_shapes_do_not_match_is_not_replaced(self) -> None:
         x, y = data()
         net = network()
         view = Playground(net, x, y)
@@ -265,7 +265,7 @@ def test_a_stored_playground_shows_the_last_state() -> None:
             act()
 
 
-def test_what_it_does_not_take() -> None:
+def test_wrong_networks_are_refused() -> None:
     x, y = data()
     with pytest.raises(AttributeTypeError, match="got Net, NDArray"):
         Playground(network(), x)

@@ -33,7 +33,7 @@ def scores(puzzle: Puzzle) -> dict[str, int]:
 # ---- the rules ------------------------------------------------------------------------------------
 
 
-def test_the_pages_rules_are_held_to_what_python_says_today() -> None:
+def test_the_rules_of_the_page_agree_with_python() -> None:
     for row in json.loads(PATH.read_text()):
         for each in row["answers"]:
             actual = judge(row["payload"], each["place"])
@@ -289,13 +289,13 @@ def test_of_your_own_network(kind: str) -> None:
     assert puzzle.score >= min(scores(puzzle).values())
 
 
-def test_without_answers_scores_stay() -> None:
+def test_scores_stay_without_answers() -> None:
     hidden = Puzzle("memory", answers=False)
     assert all(each["place"] is None for each in hidden.payload["references"])
     assert scores(hidden) == scores(Puzzle("memory"))
 
 
-def test_a_block_in_training_has_the_loss_it_is_given() -> None:
+def test_a_block_in_training_uses_the_loss_that_is_passed() -> None:
     loss = mx.gluon.loss.L2Loss()
     puzzle = Puzzle.of(
         perceptron(), mx.nd.ones((8, 16)), mx.nd.ones((8, 4)), kind="tasks", train=True, loss=loss
@@ -305,7 +305,7 @@ def test_a_block_in_training_has_the_loss_it_is_given() -> None:
     )
 
 
-def test_what_is_no_puzzle_says_why() -> None:
+def test_an_invalid_puzzle_is_an_error() -> None:
     with pytest.raises(
         AttributeValueError, match=r"expected one of memory, .*, got 'chess'.*Puzzle\.of"
     ):

@@ -42,16 +42,19 @@ def run_of(model: dict[str, Any], counts: tuple[int, ...], batch: float = 64, or
     }
 
 
+ROUND = {
+    "t_compute": 0.01,
+    "batch": 10,
+    "serial": 0.5,
+    "alpha": 0.002,
+    "beta": 1e-8,
+    "bytes": 3e6,
+}
+"""A model of round numbers, for results computed by hand."""
+
+
 def test_a_step_by_hand() -> None:
-    model = {
-        "t_compute": 0.01,
-        "batch": 10,
-        "serial": 0.5,
-        "alpha": 0.002,
-        "beta": 1e-8,
-        "bytes": 3e6,
-        "overlap": 0.1,
-    }
+    model = {**ROUND, "overlap": 0.1}
     parts = step_parts(model, 4)
     # 0.1 s of computing; 2·3·0.002 = 0.012 of latency, 1.5 · 3e6 · 1e-8 = 0.045 of transfer, 0.01
     # of both hidden.
@@ -82,7 +85,7 @@ def test_fit_finds_the_parameters_that_the_data_was_made_with() -> None:
     assert model["serial"] == 0 and "cannot separate them: serial share" in note
 
 
-def test_fit_under_noise() -> None:
+def test_a_model_is_fitted_under_noise() -> None:
     model, _ = fit([run_of(TRUE, (1, 2, 3, 4, 6, 8, 12, 16), noise=0.01)])
     assert model is not None and 0.9 < model["r2"] <= 1 and 0 < model["error"] < 0.05
     assert model["t_compute"] == pytest.approx(TRUE["t_compute"], rel=0.05)
@@ -138,7 +141,7 @@ def test_points_are_drawn_by_how_they_were_obtained() -> None:
     assert "simulated host devices" in text and "real devices" in text
 
 
-def test_a_given_model_is_taken_as_it_is() -> None:
+def test_a_model_that_is_passed_is_used_unchanged() -> None:
     # Chen et al., 2015: 1.574 s a batch of 144 on one machine, about 50 MB over 10 Gbit/s.
     model = {"t_compute": 1.574 / 144, "batch": 144, "bytes": 5e7, "beta": 8e-10}
     view = ScalingView([], model=model)
@@ -147,7 +150,7 @@ def test_a_given_model_is_taken_as_it_is() -> None:
     assert 9 < ten < 10
 
 
-def test_errors_name_what_was_given() -> None:
+def test_errors_name_the_wrong_value() -> None:
     run = run_of(TRUE, (1, 2))
     with pytest.raises(AttributeValueError, match="nothing was measured"):
         ScalingView([])
@@ -173,21 +176,12 @@ def test_errors_name_what_was_given() -> None:
 
 def test_parameter_servers_by_hand() -> None:
     # 8 workers, 2 servers of which each carries 4 times 3 MB at 10 ns a byte, once in and once out.
-    served = {
-        "t_compute": 0.01,
-        "batch": 10,
-        "serial": 0.5,
-        "alpha": 0.002,
-        "beta": 1e-8,
-        "bytes": 3e6,
-        "jitter": 1.0,
-        "servers": 2,
-    }
+    served = {**ROUND, "jitter": 1.0, "servers": 2}
     parts = step_parts(served, 8)
     assert parts["transfer"] == pytest.approx(2 * 4 * 0.03) and parts["latency"] == pytest.approx(
         0.004
     )
-    assert parts["waiting"] == 0, "who does not wait for others waits for no slow one"
+    assert parts["waiting"] == 0, "without synchronization, no worker waits for a slow one"
     assert step_parts(served, 8, compression=16)["transfer"] == pytest.approx((1 + 1 / 16) * 0.12)
     assert step_parts({**served, "servers": 8}, 8)["transfer"] == pytest.approx(2 * 0.03)
 
@@ -244,9 +238,8 @@ def test_what_the_whole_step_takes_more_than_its_parts_is_exchange() -> None:
     longer = replace(second, seconds=second.seconds + 0.02)
     view = ScalingView(replace(measurement, steps=(first, longer)))
     assert view.model is not None and view.model["overlap"] == 0
-    assert view.model["beta"] == pytest.approx(
-        (0.02 + 0.02) / 1e7
-    )  # 20 ms of 10 MB, and 20 ms more
+    # 20 ms for 10 MB, and 20 ms more.
+    assert view.model["beta"] == pytest.approx((0.02 + 0.02) / 1e7)
     assert view.predict(2) == pytest.approx(32 / longer.seconds)
 
 

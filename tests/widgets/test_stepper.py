@@ -42,7 +42,7 @@ def line_of(words: str) -> int:
 
 @pytest.fixture(scope="module")
 def view() -> HybridizeStepper:
-    with mx.name.NameManager():  # names begin anew
+    with mx.name.NameManager():  # names start again
         net = Net(prefix="net_")
         net.initialize()
         return HybridizeStepper(net, nd.random.uniform(shape=(32, 8)))
@@ -110,7 +110,7 @@ def test_passes_have_words() -> None:
     )
 
 
-def test_operations_are_counted_and_changes_told(view: HybridizeStepper) -> None:
+def test_operations_are_counted_and_changes_are_listed(view: HybridizeStepper) -> None:
     assert stage(view, kind="graph", purpose="graph")["what"] == "7 operations"
     merged = stage(view, **{"pass": "eliminate_common"}, purpose="graph")
     assert merged["changed"] and merged["what"] == "7 → 6 operations: merged relu2 into relu1"
@@ -298,7 +298,7 @@ def test_symbols_and_results_of_stages() -> None:
     assert again.payload["programs"][0]["strings"] == view.payload["programs"][0]["strings"]
 
 
-def test_what_records_nothing_says_so() -> None:
+def test_a_scope_that_records_nothing_is_an_error() -> None:
     with pytest.raises(AttributeTypeError, match=r"recorded no operation on NDArrays"):
         HybridizeStepper(lambda: None)
 

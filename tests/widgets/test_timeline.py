@@ -42,7 +42,7 @@ def programs(seed: int, count: int):
 
 def pushed(program) -> list[dict]:
     """What a threaded engine records of a program."""
-    # Names are the same for all: variables are told apart by their numbers.
+    # Names are the same for all: variables are distinguished by their numbers.
     variables = [Var("same name") for _ in range(4)]
     engine = ThreadedEngine({"compute": 3})
     timeline.clear()
@@ -166,7 +166,7 @@ def test_columns_say_what_the_rows_say() -> None:
     assert "OSError" in str(list(view.table()[1]))
 
 
-def test_nested_work_lies_deeper_and_waiting_work_has_a_line_of_its_own() -> None:
+def test_nested_work_is_drawn_deeper_and_waiting_work_on_its_own_line() -> None:
     outer = row(0, pushed=0, ready=0, started=0, ended=100)
     inner = row(1, pushed=10, ready=20, started=30, ended=60)
     later = row(2, pushed=12, ready=20, started=110, ended=120)
@@ -178,7 +178,7 @@ def test_nested_work_lies_deeper_and_waiting_work_has_a_line_of_its_own() -> Non
     assert run["ops"]["seat"] == [*range(SEATS), *[-1] * (20 - SEATS)]
 
 
-def test_a_window_says_that_it_is_one() -> None:
+def test_a_partial_timeline_says_that_it_is_partial() -> None:
     rows = [row(i, writes=[["a", i + 1]]) for i in range(100)]
     view = EngineTimeline(rows, first=40, most=10)
     (run,) = view.payload["runs"]
@@ -204,7 +204,7 @@ def test_the_scope_sees_what_is_pushed_inside_and_waits_for_it() -> None:
     assert run["name"] == "threaded engine"
 
 
-def test_the_scope_leaves_the_rows_of_others_and_none_of_its_own() -> None:
+def test_the_scope_removes_its_own_rows_only() -> None:
     def names() -> list[str]:
         return [row["name"] for row in timeline.to_dict()["rows"]]
 
@@ -225,7 +225,7 @@ def test_the_scope_leaves_the_rows_of_others_and_none_of_its_own() -> None:
     timeline.clear()
 
 
-def test_what_fails_inside_is_raised_and_seen() -> None:
+def test_errors_inside_the_scope_are_raised_and_shown() -> None:
     view = EngineTimeline()
     with pytest.raises(ValueError, match="disk full"), view:
         mx.engine.push(lambda: (_ for _ in ()).throw(ValueError("disk full")), name="save")
@@ -237,7 +237,7 @@ def test_what_fails_inside_is_raised_and_seen() -> None:
     assert view.payload["runs"][0]["of"] == 1
 
 
-def test_naive_beside_threaded() -> None:
+def test_both_engines_are_shown_side_by_side() -> None:
     calls = []
 
     def work() -> None:
@@ -263,7 +263,7 @@ def test_naive_beside_threaded() -> None:
     assert start(threaded, 1) < start(threaded, 0) + threaded["ops"]["ran"][0]
 
 
-def test_bad_input() -> None:
+def test_bad_input_is_an_error() -> None:
     with pytest.raises(
         AttributeTypeError, match=r"rows of mx\.engine\.timeline.*without name, thread"
     ):

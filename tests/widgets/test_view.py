@@ -20,9 +20,8 @@ from tests import processes
 from tests.widgets.examples import EXAMPLES
 
 BUDGET = 47_000  # bytes of a bundle; one copy for each live view is sent to the page
-OWN_BUDGET = {
-    "look": 105_000
-}  # it holds the graph, the memory view and the timeline; docs/concepts/widgets.md
+# It contains the graph, the memory view and the timeline; see docs/concepts/widgets.md.
+OWN_BUDGET = {"look": 105_000}
 
 
 @pytest.fixture(scope="module", params=sorted(EXAMPLES))
@@ -78,7 +77,7 @@ def test_table_and_summary(view: View) -> None:
     assert "\n" not in view.summary() and len(view.summary()) > 10
 
 
-def test_the_page_asks_nobody_and_holds_the_data(view: View, tmp_path) -> None:
+def test_the_page_contains_its_data_and_loads_nothing(view: View, tmp_path) -> None:
     text = view.to_html(tmp_path / "a.html")
     assert not re.search(r'(?:src|href)="(?!data:)[^"]+"|@import|url\((?!["\']?data:)', text)
     packed = re.search(r'<script type="application/x-mixnet">([^<]+)</script>', text)
@@ -102,7 +101,7 @@ def test_the_glossary_says_what_words_of_views_mean() -> None:
     assert {word: rows.get(word) for word in MEANINGS} == MEANINGS
 
 
-def test_live_state_comes_back(fresh: View) -> None:
+def test_the_state_of_a_live_view_is_restored(fresh: View) -> None:
     pytest.importorskip(
         "anywidget", reason="live views need anywidget: pip install 'mixnet[widgets]'"
     )
@@ -197,7 +196,7 @@ def test_without_anywidget_views_are_pictures(fresh: View, monkeypatch: pytest.M
         _ = fresh.widget
 
 
-def test_unknown_schema() -> None:
+def test_an_unknown_schema_is_an_error() -> None:
     with pytest.raises(mx.base.AttributeValueError, match=r"got 'x/1'"):
         View.of({"schema": "x/1"})
 

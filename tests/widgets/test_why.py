@@ -27,7 +27,7 @@ def convolutional() -> nn.HybridSequential:
     return net
 
 
-def test_why_it_was_compiled_again() -> None:
+def test_recompilation_is_explained() -> None:
     net = nn.HybridSequential()
     net.add(nn.Dense(2), nn.Dropout(0.5))
     net.initialize()
@@ -59,7 +59,7 @@ def test_why_it_was_compiled_again() -> None:
 
 
 @pytest.mark.usefixtures("compiling_at_once")
-def test_why_a_line_compiled_again() -> None:
+def test_recompilation_of_a_line_is_explained() -> None:
     watch.reset()
     for size, dtype in ((3001, "float32"), (3002, "float32"), (3002, "float64")):
         array = mx.nd.ones((size,), dtype=dtype)
@@ -93,7 +93,9 @@ class TestWhyItIsAlive:
         assert "It is the data of parameter held_weight." in all_of(mx.why(net.weight.data()))
         assert "It is the gradient of parameter held_weight." in all_of(mx.why(net.weight.grad()))
 
-    def test_a_module_whose_import_is_blocked(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_why_tolerates_modules_whose_import_is_blocked(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setitem(sys.modules, "a_blocked_module", None)
         array = mx.nd.ones((2,))
         assert "the variable array" in all_of(mx.why(array))
@@ -165,7 +167,7 @@ class TestKept:
             "gradient" in text for text, *_ in view.payload["why"]["kept"]["of"].values()
         )
 
-    def test_live_memory_says_who_holds_what_is_alive(self) -> None:
+    def test_live_memory_names_the_owner_of_each_array(self) -> None:
         gc.collect()  # networks of other tests
         with mx.runtime.memory() as log:
             net = nn.Dense(3000, in_units=3000, prefix="wide_")  # the largest of all
@@ -232,7 +234,7 @@ class TestWaited:
 
 
 class TestInterpretedOrCompiled:
-    def test_what_decided_it_is_recorded_for_each_task(self) -> None:
+    def test_the_decision_is_recorded_for_each_task(self) -> None:
         x = mx.nd.ones((37, 41))
         x.wait_to_read()
         with EngineTimeline() as view:
@@ -265,7 +267,7 @@ class TestInterpretedOrCompiled:
         (answer, *_) = mx.why(here.rsplit("/")[-1])
         assert answer.text == texts[2] and answer.more == (f"Before: {texts[0]}",)
 
-    def test_a_large_program_is_compiled_at_once(self) -> None:
+    def test_a_large_program_is_compiled_before_its_first_run(self) -> None:
         key = [(None,)] * 3, (), (), mx.cpu(), (0, 0)
         slow = type("Slow", (), {"cost": Cost(2.0, 1.0, 0.1), "is_python": False})
         slow.__len__ = lambda self: 3
@@ -356,7 +358,7 @@ def test_answers_are_stored_with_the_view() -> None:
     assert str(mx.why(again)) == str(mx.why(view, again.selected))
 
 
-def test_what_has_no_facts() -> None:
+def test_questions_without_facts_are_errors() -> None:
     with pytest.raises(
         AttributeTypeError, match=r"why: int has no recorded data. Ask about a HybridBlock"
     ):

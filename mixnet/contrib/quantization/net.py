@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet import symbol
+from mixnet.array_like import has_shape
 from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.context import Context, cpu
 from mixnet.contrib.quantization.measure import batches
@@ -161,7 +162,7 @@ def _first_inputs(
         listed = data_shapes if isinstance(data_shapes, (list, tuple)) else [data_shapes]
         if listed and all(isinstance(each, int) for each in listed):
             listed = [listed]
-        shapes: list[tuple[int, ...]] = [tuple(getattr(each, "shape", each)) for each in listed]  # type: ignore[arg-type]
+        shapes = [tuple(each.shape if has_shape(each) else each) for each in listed]
         return [zeros(shape, ctx=ctx) for shape in shapes]
     if calib_data is None:
         raise AttributeValueError(

@@ -63,9 +63,8 @@ def quantize_weights(
         "quantize_weights", exclude_layers=exclude_layers, exclude_layers_match=exclude_layers_match
     )
     traced, prefixed = symbol_and_arrays(network)
-    arrays = {
-        name.partition(":")[2]: each for name, each in prefixed.items()
-    }  # without arg: and aux:
+    # Names without arg: and aux:.
+    arrays = {name.partition(":")[2]: each for name, each in prefixed.items()}
     known = set(arrays)
     weights = rewriting.weights_of(
         traced.graph, excluded_nodes(traced, exclude_layers, exclude_layers_match)

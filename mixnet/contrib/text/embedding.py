@@ -15,6 +15,7 @@ import numpy as np
 from mixnet import base as base
 from mixnet import ndarray as nd  # noqa: F401
 from mixnet import registry
+from mixnet.array_like import shape_of
 from mixnet.base import (
     AttributeValueError,
     CheckError,
@@ -314,7 +315,7 @@ class _TokenEmbedding(vocab.Vocabulary):
         if not good:
             raise CheckError(
                 f"update_token_vectors: new_vectors must be an array of shape {shape}, not "
-                f"{getattr(new_vectors, 'shape', type(new_vectors).__name__)}."
+                f"{shape_of(new_vectors) or type(new_vectors).__name__}."
             )
         numbers = []
         for token in token_list:

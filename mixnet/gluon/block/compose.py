@@ -98,9 +98,8 @@ class Composed(Program):
     ):
         shapes = {name: each._shape for name, each in parameters.items()}
         shapes.update({n: s.shape for n, s in zip(composition.names, specs, strict=True)})
-        in_mode = set_training(
-            composition.symbol.graph, training
-        )  # in the mode in which it will run
+        # In the mode in which it will run.
+        in_mode = set_training(composition.symbol.graph, training)
         whole = Symbol(complete_shapes(in_mode, shapes).heads)
         unplaced = unplaced_graph(whole, training)
         data: dict[str, Node] = {name: Node(None, name=name) for name in composition.names}

@@ -204,9 +204,8 @@ class SymbolBlock(HybridBlock):
             )
         by_name: dict[str, Any] = dict(zip(self._inputs, inputs, strict=True))
         if isinstance(first, Symbol):
-            known = set(
-                self._symbol.list_inputs()
-            )  # parameters stay what they are, with their attributes
+            # Parameters keep their attributes.
+            known = set(self._symbol.list_inputs())
             composed = self._symbol(**{n: s for n, s in by_name.items() if n in known})
             return composed if self._single else list(composed)
         waiting = [each for each in self._params.values() if not each._arrays]

@@ -7,7 +7,7 @@ import itertools
 import multiprocessing
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
 from concurrent.futures import Future, TimeoutError
 from multiprocessing.pool import ThreadPool as ThreadPool  # programs import both from here
 from multiprocessing.reduction import ForkingPickler as ForkingPickler
@@ -356,7 +356,7 @@ class DataLoader:
                 raise AttributeValueError("DataLoader needs batch_size, or a batch_sampler.")
             checked_count("DataLoader: batch_size", batch_size)
             if sampler is None:
-                if not hasattr(dataset, "__len__"):
+                if not isinstance(dataset, Sized):
                     raise AttributeTypeError(
                         f"DataLoader takes a dataset, with len and indexing, not {dataset!r:.60}."
                     )

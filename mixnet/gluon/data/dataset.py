@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,7 @@ class SimpleDataset(Dataset):
     """
 
     def __init__(self, data: Sequence[Any]):
-        if not (hasattr(data, "__len__") and hasattr(data, "__getitem__")):
+        if not (isinstance(data, Sized) and hasattr(data, "__getitem__")):
             raise AttributeTypeError(
                 f"SimpleDataset takes a list, or an object with a length and indexing, not "
                 f"{data!r:.60}."
@@ -194,7 +194,7 @@ class ArrayDataset(Dataset):
         if not args:
             raise CheckError("ArrayDataset takes at least one array.")
         for i, each in enumerate(args):
-            if not hasattr(each, "__len__"):
+            if not isinstance(each, Sized):
                 raise AttributeTypeError(
                     f"ArrayDataset: argument {i} must be an array, a list or a dataset, not {each!r:.60}."
                 )

@@ -116,9 +116,8 @@ class Lease:
     def __init__(self, slot: Slot, release: Callable[[], None]):
         self._slot, self._release = slot, release
         self._arrays = 1  # the creator of the arrays counts as a user until it is done
-        self._lock = locks.renewed(
-            threading.RLock()
-        )  # arrays may be deleted in any thread, at any line
+        # Arrays may be deleted in any thread, at any line.
+        self._lock = locks.renewed(threading.RLock())
 
     def array(self, offset: int, shape: tuple[int, ...], dtype: object) -> np.ndarray:
         """A read-only array in the slot."""

@@ -390,9 +390,8 @@ def _end(owner: int, processes: list[Any], connections: list[Connection]) -> Non
         for connection in connections:
             connection.close()
         connections.clear()
-        if (
-            os.getpid() != owner
-        ):  # a forked process has a copy of this object, but not the worker processes
+        # A forked process has a copy of this object, but not the worker processes.
+        if os.getpid() != owner:
             return
         for process in processes:
             process.terminate()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mixnet import ndarray as ndarray
+from mixnet.array_like import shape_of
 from mixnet.base import (
     AttributeValueError,
 )
@@ -103,7 +104,7 @@ class SoftmaxCrossEntropyLoss(Loss):
         self._axis, self._sparse_label, self._from_logits = axis, sparse_label, from_logits
 
     def _hint(self, *args: object) -> str:
-        shapes = [getattr(each, "shape", None) for each in args[:2]]
+        shapes = [shape_of(each) for each in args[:2]]
         if not self._sparse_label or shapes[0] != shapes[-1]:
             return ""
         return " Labels that are probabilities need SoftmaxCrossEntropyLoss(sparse_label=False)."

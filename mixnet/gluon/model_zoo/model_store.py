@@ -7,7 +7,7 @@ import os
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from mixnet import base as base
 from mixnet.base import AttributeValueError
@@ -139,12 +139,25 @@ def purge(root: str = FOLDER) -> None:
         path.unlink()
 
 
-def pretrained(net: Block, name: str, ctx: Context | Sequence[Context] | None, root: str) -> None:
-    """Fill a network with the pretrained parameters of a name.
+Network = TypeVar("Network", bound="Block")
+
+
+def with_pretrained(
+    net: Network,
+    pretrained: bool,
+    name: str,
+    ctx: Context | Sequence[Context] | None,
+    root: str,
+) -> Network:
+    """A network, filled with the pretrained parameters of a name if requested.
 
     Args:
         net: a network of that name.
+        pretrained: whether to load the parameters.
+        name: of the parameters.
         ctx: context or contexts of the parameters.
         root: folder of the files, which are downloaded there.
     """
-    net.load_parameters(get_model_file(name, root=root), ctx=ctx)
+    if pretrained:
+        net.load_parameters(get_model_file(name, root=root), ctx=ctx)
+    return net

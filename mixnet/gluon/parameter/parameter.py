@@ -22,6 +22,7 @@ from mixnet.base import (
 )
 from mixnet.context import Context, as_context, cpu, current_context
 from mixnet.gluon.trace import placed
+from mixnet.initializer.initializer import draws_numbers
 from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
@@ -242,7 +243,7 @@ class Parameter:
         self._reserved = None
         if self._is_shape_known():
             self._finish_deferred_init()
-        elif getattr(initializer.create(init), "draws", True):
+        elif draws_numbers(init):
             # The numbers are the same whether they are drawn now or later, hybridized or not.
             self._reserved = Reserved(contexts[0])
 
@@ -271,7 +272,7 @@ class Parameter:
                 data = zeros(self._shape, contexts[0], self.dtype)
                 if is_np_array():
                     data = np_ndarray._wrap(data._read())
-                if hasattr(initializer.create(init), "_init_weight"):
+                if isinstance(initializer.create(init), initializer.Initializer):
                     desc = initializer.InitDesc(self.name, {"__init__": init})
                     initializer.create(default_init)(desc, data)
                 else:  # it depends on names, like Mixed and Load
@@ -647,9 +648,8 @@ class Parameter:
         """Set the gradients to 0."""
         if self._grad_req != "null":
             for each in self._arrays.values():
-                if (
-                    each.grad is not None
-                ):  # an array that has replaced the parameter's has no gradient
+                # An array that has replaced the parameter's has no gradient.
+                if each.grad is not None:
                     each.grad[:] = 0
 
     def var(self) -> Symbol:

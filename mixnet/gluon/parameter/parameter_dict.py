@@ -22,6 +22,8 @@ from mixnet.util import set_module
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+_MISSING: Any = object()
+
 
 @set_module("mixnet.gluon.parameter")
 class ParameterDict:
@@ -96,8 +98,8 @@ class ParameterDict:
             parameter = self._params[name] = Parameter(name, **kwargs)
             return parameter
         for key, value in kwargs.items():
-            existing = getattr(parameter, key, None)
-            if not hasattr(parameter, key):
+            existing = getattr(parameter, key, _MISSING)
+            if existing is _MISSING:
                 continue  # only concerns creation
             if existing is None:
                 setattr(parameter, key, value)

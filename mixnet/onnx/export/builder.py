@@ -80,6 +80,10 @@ class Builder:
     def __getattr__(self, op_type: str) -> Callable[..., str]:
         if not op_type[:1].isupper():
             raise AttributeError(op_type)
+        return self.operator(op_type)
+
+    def operator(self, op_type: str) -> Callable[..., str]:
+        """A function that adds a node with one output; ``b.Relu`` is short for ``b.operator("Relu")``."""
 
         def add(*inputs: object, **attributes: object) -> str:
             return self.add(op_type, inputs, attributes)

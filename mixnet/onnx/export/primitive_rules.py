@@ -67,7 +67,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     op_type = _UNARY[equation.primitive.name]
     if op_type == "Identity":
         return inputs
-    return in_wide(low, equation, inputs, getattr(low.b, op_type))
+    return in_wide(low, equation, inputs, low.b.operator(op_type))
 
 
 @rule(*_BINARY)
@@ -75,7 +75,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     op_type = _BINARY[equation.primitive.name]
     if dtype_of(equation.invars[0]) == np.bool_:
         return low.b.add({"Min": "And", "Mul": "And"}.get(op_type, "Or"), inputs, {})
-    return in_wide(low, equation, inputs, getattr(low.b, op_type))
+    return in_wide(low, equation, inputs, low.b.operator(op_type))
 
 
 @rule("div", "quotient")

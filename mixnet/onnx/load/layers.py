@@ -310,8 +310,7 @@ def _(g: Reading, call: Call) -> Any:
     once = sorted(each for each in {*left} if each.isalpha() and left.count(each) == 1)
     right = right if arrow else "..." * ("..." in left) + "".join(once)
     unused = next(each for each in string.ascii_letters if each not in equation)
-    terms = [
-        each or unused for each in left.split(",")
-    ]  # of what has one axis here, and none there
+    # Operands may have one axis here and none there.
+    terms = [each or unused for each in left.split(",")]
     out = g.op("_npi_einsum", *call.inputs, subscripts=f"{','.join(terms)}->{right}")
     return g.mark_scalar(g.op("Reshape", out, shape=(1,))) if g.shape(out) == () else out

@@ -155,7 +155,12 @@ class _Layer:
 
     def step(self, x: object, states: list[Any]) -> list[Any]:
         """New states from a step's share of the gates and the old states; the first is the output."""
-        return list(getattr(self, f"_{self.kind.lower()}")(x, *states))
+        kinds: dict[str, Callable[..., Any]] = {
+            "RNN": self._rnn,
+            "GRU": self._gru,
+            "LSTM": self._lstm,
+        }
+        return list(kinds[self.kind](x, *states))
 
     def _rnn(self, x: object, hidden: object) -> Any:
         total = self._sum(x, self._times(hidden, self.recurrent), self.own_bias)

@@ -232,7 +232,8 @@ def _(g: Reading, call: Call) -> Any:
         len(axes) == 1
         and len(shape) == len(before)
         and shape == tuple(e if i in axes else before[i] for i, e in enumerate(shape))
-    ):  # MXNet has an operator for it
+    ):
+        # MXNet has an operator for it.
         ((axis, origin),) = axes.items()
         if origin is not None:
             return g.op(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 
 from mixnet.process import locks
 
-_FORMS = ("scipy_openblas_{}64_", "openblas_{}64_", "scipy_openblas_{}", "openblas_{}")
+_PATTERNS = ("scipy_openblas_{}64_", "openblas_{}64_", "scipy_openblas_{}", "openblas_{}")
 
 
 class _OneThread:
@@ -71,7 +71,7 @@ def threads() -> int:
     return functions[0]() if functions is not None else 1
 
 
-def libraries() -> Iterator[ctypes.CDLL]:
+def _libraries() -> Iterator[ctypes.CDLL]:
     """The OpenBLAS libraries in NumPy's wheel."""
     folder = Path(np.__file__).parent.parent / "numpy.libs"
     for path in sorted(folder.glob("*openblas*")):
@@ -82,13 +82,28 @@ def libraries() -> Iterator[ctypes.CDLL]:
 
 
 @cache
+def function_of_wheel(name: str, patterns: Sequence[str]) -> Any:
+    """A function of the OpenBLAS in NumPy's wheel, which returns nothing; None if it is not there.
+
+    Args:
+        name: of the function.
+        patterns: what the builds of OpenBLAS make of names.
+    """
+    for library in _libraries():
+        for pattern in patterns:
+            function = getattr(library, pattern.format(name), None)
+            if function is not None:
+                function.restype = None
+                return function
+    return None
+
+
+@cache
 def _functions() -> tuple[Any, Any] | None:
     """The functions that get and set the number of OpenBLAS threads in NumPy's wheel; None if not found."""
-    for library in libraries():
-        for form in _FORMS:
-            get = getattr(library, form.format("get_num_threads"), None)
-            set_threads = getattr(library, form.format("set_num_threads"), None)
-            if get is not None and set_threads is not None:
-                set_threads.argtypes, set_threads.restype = [ctypes.c_int], None
-                return get, set_threads
-    return None
+    get = function_of_wheel("get_num_threads", _PATTERNS)
+    set_threads = function_of_wheel("set_num_threads", _PATTERNS)
+    if get is None or set_threads is None:
+        return None
+    get.restype, set_threads.argtypes = ctypes.c_int, [ctypes.c_int]
+    return get, set_threads

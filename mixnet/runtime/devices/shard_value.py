@@ -39,9 +39,8 @@ class Sharded:
         with _dividing:  # the second of two threads uses what the first one made
             if self._shards is None:
                 self._shards = self._divide(self.array)
-                in_flight.add(
-                    self._shards[0]
-                )  # the whole array, which stood for its program, is released
+                # The undivided array, which represented its program, is released.
+                in_flight.add(self._shards[0])
             return self._shards[place]
 
     def is_held_by(self, values: int) -> bool:

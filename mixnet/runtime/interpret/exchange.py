@@ -77,9 +77,8 @@ def exchanged_on_host(exchange: Exchange, rows: Rows, contexts: Sequence[Context
         return None
     if exchange is not _sum:
         return _by_numpy(exchange, rows, contexts)
-    if any(
-        row[0].dtype == np.bool_ for row in rows
-    ):  # the sum of booleans: a count in XLA, "any" in NumPy
+    # A sum of booleans is a count in XLA, "any" in NumPy.
+    if any(row[0].dtype == np.bool_ for row in rows):
         return None
     return on_numpy.quietly(_sums, rows, contexts)
 

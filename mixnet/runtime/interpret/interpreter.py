@@ -37,9 +37,8 @@ class Step(NamedTuple):
 
     run: Callable[..., Sequence[Any]]
     inputs: tuple[int, ...]
-    scalars: tuple[
-        int | float, ...
-    ]  # an int is an index into the vector of scalars, a float a number
+    # An int is an index into the vector of scalars, a float a number.
+    scalars: tuple[int | float, ...]
     outputs: range
     last_read: tuple[int, ...]  # values that no later operation reads
     applied: Applied

@@ -128,9 +128,8 @@ class OnDevice:
     def _numbers_of(self, number: int, scalars: np.ndarray) -> Any:
         places = self.parts[number].scalars
         numbers = np.array([scalars[i] if type(i) is int else i for i in places], np.float64)
-        if all(
-            type(i) is not int for i in places
-        ):  # a transfer takes longer than the launch of a kernel
+        # A transfer takes longer than the launch of a kernel.
+        if all(type(i) is not int for i in places):
             numbers = self._numbers[number] = jax.device_put(numbers, self._context.device)
         return numbers
 

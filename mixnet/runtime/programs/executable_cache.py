@@ -92,9 +92,8 @@ Compiled = tuple[Callable[..., Any], int, Change | None]
 
 disk_cache.use()
 _programs: dict[ProgramKey, Program] = {}
-_preparations: dict[
-    Any, prepared.Preparation
-] = {}  # the first parts of programs that were split in two
+# The first parts of programs that were split in two.
+_preparations: dict[Any, prepared.Preparation] = {}
 _prepared: set[Any] = set()  # segments whose parts are, or will be, compiled before they run
 
 
@@ -125,9 +124,8 @@ def _new_executable(key: ProgramKey, segment: Recorded) -> Callable[..., Any]:
     if context.device.platform == "cpu":
         keep_freed_memory()
     interpreter = None
-    may_be_python = operations[0][
-        0
-    ].alone  # an operation that runs Python is the only one in its segment
+    # An operation that runs Python is the only one in its segment.
+    may_be_python = operations[0][0].alone
     if patience.interprets() or may_be_python:
         specs = [value.spec for value in segment.leaves]
         with collector_paused():

@@ -138,9 +138,8 @@ class MemoryLog:
     def __enter__(self) -> MemoryLog:
         for segment in list(state.segments.values()):
             if not segment.finished:
-                segment.finish(
-                    "memory log", wait=False
-                )  # values recorded before have no source lines
+                # Values recorded before have no source lines.
+                segment.finish("memory log", wait=False)
         self._start = time.perf_counter()
         for array, size in _buffers(None):
             device = next(iter(array.devices()))

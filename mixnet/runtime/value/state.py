@@ -35,9 +35,8 @@ class ThreadState(threading.local):
     recording: bool = False  # autograd keeps operations
     training: bool = False  # operators behave as in training
     trace: Any = None  # the trace or host run that receives operations, if any
-    handed_over: defaultdict[
-        Any, deque[Any]
-    ]  # context -> variables of segments that the engine has
+    # Context -> variables of segments that the engine has.
+    handed_over: defaultdict[Any, deque[Any]]
     bulk: Any = 0  # operations a segment may hold, 0: the setting's value; or what tasks have set
     meetings: list[Any]  # open meetings of devices for which this thread has called
     isolation: Any = None  # set while a recording is only inspected: see ``stages.isolate``

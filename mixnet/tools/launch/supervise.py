@@ -186,9 +186,8 @@ class Supervisor:
         self._let_end(GRACE, candidates)
         failed = [each for each in candidates if each.code]
         own = [each for each in failed if not _is_of_another(each.code)]
-        of_all = [
-            each for each in failed if each.process.starts_all
-        ]  # the scheduler ended because of it
+        # The scheduler ended because of it.
+        of_all = [each for each in failed if each.process.starts_all]
         if not any(each.process.is_worker for each in (*own, *of_all)):
             # What the others have lost may seem to run: its machine cannot be reached.
             names = self._lost()

@@ -91,7 +91,7 @@ class Store:
             self._paused_since = time.monotonic()
 
     def clock(self) -> None:
-        """The throughput counts anew from here: the loop has stood still."""
+        """The throughput is counted from here: the loop was paused."""
         with self.lock:
             self._since, self._counted = time.monotonic(), self._computed()[0]
             self._paused_since = None

@@ -21,8 +21,6 @@ from mixnet.widgets.board.sender import IDLE, Sender
 from mixnet.widgets.board.store import Store
 from mixnet.widgets.view import View
 
-_WORDS = ("pause", "resume", "step", "stop")
-
 MOST_IN_SUMMARY = 8  # curves with their last value; ``widgets/src/board.js`` has the same number
 
 
@@ -259,10 +257,9 @@ class TrainingBoard(View):
         Raises:
             AttributeTypeError: it has no learning rate.
         """
-        subject = trainer
-        if not hasattr(subject, "set_learning_rate"):
-            subject = getattr(trainer, "_optimizer", None) or getattr(trainer, "trainer", None)
-        if not hasattr(subject, "set_learning_rate"):
+        parts = (getattr(trainer, name, None) for name in ("_optimizer", "trainer"))
+        subject = next((p for p in (trainer, *parts) if hasattr(p, "set_learning_rate")), None)
+        if subject is None:
             raise AttributeTypeError(
                 f"trainer: expected a Trainer, an optimizer or a Module after init_optimizer, got "
                 f"{type(trainer).__name__}."
@@ -340,8 +337,11 @@ class TrainingBoard(View):
         """A button or the slider of the page."""
         if self._data is None:
             return
-        if content.get("do") in _WORDS:
-            getattr(self, content["do"])()
+        actions = {
+            "pause": self.pause, "resume": self.resume, "step": self.step, "stop": self.stop,
+        }  # fmt: skip
+        if content.get("do") in actions:
+            actions[content["do"]]()
         elif "learning_rate" in content:
             try:
                 self.learning_rate = content["learning_rate"]
@@ -388,7 +388,7 @@ class TrainingBoard(View):
         return super().widget
 
     def _refresh(self, wait: bool | None = None) -> dict[str, Any]:
-        """The payload, made anew. One thread after the other: what one makes is never replaced by
+        """The payload, computed again. One thread after the other: a payload is never replaced by
         what another began before it.
         """
         data = self._data

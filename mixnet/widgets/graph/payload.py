@@ -178,7 +178,7 @@ def _opened(
 
 
 def _flops(row: Mapping[str, Any], shapes: Sequence[Sequence[Any]]) -> int:
-    if "flops" in row:  # known to whoever made the row
+    if "flops" in row:  # known where the row was made
         return int(row["flops"])
     inputs = []
     for number, port in row["inputs"]:

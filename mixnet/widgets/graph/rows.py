@@ -116,9 +116,8 @@ def prefix_paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, Path]:
     operations = _forward(rows)
     names = {row["name"] for row in operations}
     for row in operations:
-        outer = row["name"].partition("/")[
-            0
-        ]  # in ONNX files: what prepares the inputs of ``outer``
+        # In ONNX files: nodes that prepare the inputs of ``outer``.
+        outer = row["name"].partition("/")[0]
         own = outer if outer in names else row["name"]
         if _is_automatic(row) or "/" in own:
             continue

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.array_like import has_dtype, has_shape
 from mixnet.base import AttributeTypeError, ShapeError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
@@ -36,8 +37,8 @@ def of_symbol(
             raise AttributeTypeError(
                 f"The symbol has no input {name!r}; it has {', '.join(known)}."
             )
-    shapes = {n: tuple(getattr(each, "shape", each)) for n, each in by_name.items()}
-    dtypes = {n: np.dtype(each.dtype) for n, each in by_name.items() if hasattr(each, "dtype")}
+    shapes = {n: tuple(each.shape if has_shape(each) else each) for n, each in by_name.items()}
+    dtypes = {n: np.dtype(each.dtype) for n, each in by_name.items() if has_dtype(each)}
     for name, each in stored.items():
         shapes[name], dtypes[name] = tuple(each.shape), np.dtype(each.dtype)
     arguments = [n for n in symbol.list_arguments() if not n.endswith("label")]

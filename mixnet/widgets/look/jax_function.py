@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 from collections import Counter
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from mixnet.array_like import has_dtype
 from mixnet.base import AttributeTypeError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
@@ -20,7 +22,7 @@ from mixnet.private_jax.calls import called
 from mixnet.private_jax.equation import Equation
 from mixnet.private_jax.equations import line_of
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Jaxpr, Literal
-from mixnet.process.source import Source, function_name, is_users
+from mixnet.process.source import Source, code_of, function_name, is_users
 from mixnet.stages.graph_data import specs_of
 from mixnet.widgets.graph.rows import Pictured, rows_of
 
@@ -193,9 +195,7 @@ class _Reading:
 
 def _names(paths: Sequence[Any], function: Callable[..., Any]) -> list[str]:
     """Names of arguments: that of the parameter, and the way into its tree: ``params.w1``."""
-    code = getattr(function, "__code__", None) or getattr(
-        getattr(function, "__wrapped__", None), "__code__", None
-    )
+    code = code_of(inspect.unwrap(function))
     parameters = () if code is None else code.co_varnames[: code.co_argcount]
     names: list[str] = []
     for group, place, *rest in paths:
@@ -213,7 +213,7 @@ def _names(paths: Sequence[Any], function: Callable[..., Any]) -> list[str]:
 
 def _is_key(value: object) -> bool:
     """Whether it is a key of jax.random, which has no dtype of NumPy's."""
-    return bool(jax.dtypes.issubdtype(getattr(value, "dtype", np.float32), jax.dtypes.prng_key))
+    return has_dtype(value) and bool(jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key))
 
 
 def _plain(array: Any) -> Any:
@@ -231,7 +231,10 @@ def _attributes(equation: Any) -> dict[str, str]:
     attributes = {
         key: str(value)[:80]
         for key, value in equation.params.items()
-        if value is not None and value != () and not hasattr(value, "eqns") and "jaxpr" not in key
+        if value is not None
+        and value != ()
+        and not isinstance(value, (Jaxpr, ClosedJaxpr))
+        and "jaxpr" not in key
     }
     for place, each in enumerate(equation.invars):
         if isinstance(each, Literal):

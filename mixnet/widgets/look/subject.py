@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.array_like import has_shape
 from mixnet.base import AttributeTypeError, MXNetError, UninitializedError
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.loss import Loss, SoftmaxCrossEntropyLoss
@@ -21,6 +22,7 @@ from mixnet.module.module import Module
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.plan_memory import MemoryPlan, plan_memory, with_fewest_reads
+from mixnet.process.source import code_of
 from mixnet.stages.recording import complete, inputs_by_name
 from mixnet.stages.stages import Stages, stages
 from mixnet.symbol.symbol import Symbol, load
@@ -120,7 +122,7 @@ def _of_file(
         )
     from mixnet.onnx.load.import_model import load_model  # 50 ms that other targets need not wait
 
-    shapes = {name: tuple(getattr(each, "shape", each)) for name, each in named.items()}
+    shapes = {name: tuple(each.shape if has_shape(each) else each) for name, each in named.items()}
     symbol, arguments, states, names, _ = load_model(path, shapes)
     parameters = {**arguments, **states}
     by_name = dict(zip(names, inputs, strict=False)) | dict(named)
@@ -277,7 +279,7 @@ def _takes_one(block: HybridBlock) -> bool:
         return False
     method = type(block).hybrid_forward
     plain = method is HybridBlock.hybrid_forward
-    code = getattr(type(block).forward if plain else method, "__code__", None)
+    code = code_of(type(block).forward if plain else method)
     if code is None or (code.co_flags & 0x04 and not _is_container(block)):  # *args
         return False
     parameters = set(block._reg_params)
@@ -352,7 +354,7 @@ def _of_torch(
     picture, values = torch_module.pictured(module, inputs, named)
     assert picture.graph is not None and picture.inputs is not None
     graph, known = picture.graph, picture.inputs
-    subject = Subject(picture, torch_module.code_of(module), values)
+    subject = Subject(picture, torch_module.forward_of(module), values)
     subject.memory = lambda: payload_of(_Planned(picture.title, graph, known), False)  # type: ignore[arg-type]
     subject.runs = (
         "torch runs modules operator by operator, as the engine pane shows; torch.compile is not "

@@ -22,7 +22,7 @@ from mixnet.graph.node import Entry, Node
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.operator import Operator
 from mixnet.passes.facts import Known
-from mixnet.process.source import Source, is_users
+from mixnet.process.source import Source, code_of, is_users
 from mixnet.stages.graph_data import specs_of
 from mixnet.widgets.graph.rows import Pictured, rows_of
 
@@ -65,11 +65,11 @@ def is_module(target: object) -> bool:
     return torch is not None and isinstance(target, torch.nn.Module)
 
 
-def code_of(module: Any) -> Any:
+def forward_of(module: Any) -> Any:
     """The user's forward function; None for one of torch's own modules."""
     function = type(module).forward
-    file = getattr(getattr(function, "__code__", None), "co_filename", "<none>")
-    return function if _is_programs(file) else None
+    code = code_of(function)
+    return function if code is not None and _is_programs(code.co_filename) else None
 
 
 class Aten(Operator):
@@ -286,16 +286,14 @@ class _Reading:
         return Node(None, name=self._fresh("/".join((*inside, name))))
 
     def _entries(self, call: Any, entries: Mapping[Any, list[Entry | None]]) -> list[Entry | None]:
-        if getattr(call.target, "__name__", "") == "getitem" and not hasattr(
-            call.target, "_schema"
-        ):
+        if getattr(call.target, "__name__", "") == "getitem" and not _is_aten(call):
             source, place = call.args
             return [entries[source][place]]
         outputs = _listed(call.meta.get("val"))
         specs = [_spec(each) for each in outputs if _is_tensor(each)]
         if not specs:  # a check, or a number: nothing to show
             return []
-        if not hasattr(call.target, "_schema"):
+        if not _is_aten(call):
             raise AttributeTypeError(
                 f"look: {call.target} in {type(self._program).__name__} is control flow or a "
                 "call of another program, not an "
@@ -378,9 +376,14 @@ def _fake_mode(call: Any) -> Any:
     return next(_tensors_in(call.meta["val"]).__iter__()).fake_mode
 
 
+def _is_aten(call: Any) -> bool:
+    """Whether a node calls an operator of aten."""
+    return hasattr(call.target, "_schema")
+
+
 def _computes(call: Any) -> bool:
     """Whether a node is an operator that returns tensors."""
-    return hasattr(call.target, "_schema") and bool(_tensors_in(call.meta.get("val")))
+    return _is_aten(call) and bool(_tensors_in(call.meta.get("val")))
 
 
 def _nodes_in(value: object) -> list[Any]:

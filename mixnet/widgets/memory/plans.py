@@ -81,9 +81,8 @@ class PlanRequest:
                         f"it as {name}=(32, 10)."
                     )
             self.shapes = {n: s.shape if n in arrays else tuple(s) for n, s in shapes.items()}
-            target._known_by_name(
-                "infer_shape", "shapes", (), self.shapes
-            )  # a name that the symbol does not have is an error
+            # A name that the symbol does not have is an error.
+            target._known_by_name("infer_shape", "shapes", (), self.shapes)
             self.symbol, self.name = target, target.name or "group"
             self.requests = requests_by_name(target.list_arguments(), "write" if train else "null")
         elif isinstance(target, HybridBlock):

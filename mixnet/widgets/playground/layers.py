@@ -113,9 +113,8 @@ class Layers:
         if getattr(parent, name, None) is now:
             object.__setattr__(parent, name, block)  # a block refuses another class
         parent._children[name] = block
-        for (
-            each
-        ) in self._net._walk():  # graphs of all blocks around it are of what was there before
+        # The graphs of all enclosing blocks contain the old block.
+        for each in self._net._walk():
             if isinstance(each, HybridBlock):
                 each._clear_cached_op()
 

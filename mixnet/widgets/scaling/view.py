@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mixnet.base import AttributeTypeError, AttributeValueError
+from mixnet.distributed.measuring import Measured
 from mixnet.distributed.transfers import Topology
 from mixnet.distributed.transfers import topology as make_topology
 from mixnet.units import how_many, share_text, signed_share
@@ -236,9 +237,9 @@ class ScalingView(View):
 
 def _listed(runs: Any) -> list[Any]:
     """Runs as dicts; what was measured by processes is an object with one."""
-    if hasattr(runs, "to_dict") or isinstance(runs, Mapping):
+    if isinstance(runs, (Measured, Mapping)):
         runs = [runs]
-    return [each.to_dict() if hasattr(each, "to_dict") else each for each in runs]
+    return [each.to_dict() if isinstance(each, Measured) else each for each in runs]
 
 
 def _checked(run: Mapping[str, Any]) -> dict[str, Any]:

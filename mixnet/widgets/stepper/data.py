@@ -436,7 +436,7 @@ def _parameters(lines: list[str], inputs: list[int]) -> dict[int, list[int]]:
 
 
 def _without_metadata(line: str) -> str:
-    """A line without the braces that only say where it comes from, or how a library shall do it."""
+    """A line without the braces that only say where it comes from, or how a library executes it."""
     while match := _METADATA.search(line):
         depth, end = 1, match.end()
         quoted = False

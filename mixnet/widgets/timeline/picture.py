@@ -82,9 +82,8 @@ def _bars(svg: Svg, run: Run, lane: int, y: float, scale: float) -> None:
     ops, strings = run["ops"], run["strings"]
     path = set(run["chain"])
     below = y + run["lanes"][lane]["depth"] * BAR + 2
-    drawn: dict[
-        int, float
-    ] = {}  # where the last bar of a line ended: bars below a pixel are joined
+    # Where the last bar of a line ended: bars below a pixel are joined.
+    drawn: dict[int, float] = {}
     for i in (i for i, at in enumerate(ops["lane"]) if at == lane):
         pushed = LEFT + ops["pushed"][i] * scale
         ready = pushed + ops["queued"][i] * scale

@@ -19,7 +19,7 @@ from mixnet.runtime.record.segment import Segment
 from mixnet.widgets.why.question import Answer
 
 ASK = "Why is it alive?"
-_DEEP = 6  # steps from a handle to whoever is named, of which the dict of an object may be one
+_DEEP = 6  # steps from a handle to the named owner; the dict of an object may be one of them
 _MOST = 8
 _MANY = 2000  # things that refer to the array, until the walk is given up
 

@@ -42,7 +42,7 @@ ALONE = {"ONNXRuntime": ("onnxruntime", "alone"), "OpenVINO": ("openvino", "alon
 ALL = [*OURS, *OUR_INT8, *OTHERS, *OTHER_INT8]
 WORKER = "tests.benchmarks.backends.worker"
 TURN = 0.5
-"""Seconds that a turn shall last at least."""
+"""Minimum duration of a turn, in seconds."""
 
 TOLERANCE, TOLERANCE_INT8 = 1e-3, 0.1
 """How far outputs may be from those of the first contender, divided by the largest of these."""
@@ -79,7 +79,7 @@ def is_int8(which: Which) -> bool:
 
 
 class Workers:
-    """A process for each framework, started when first asked for, and anew after one ended.
+    """A process for each framework, started on first use, and again after it ended.
 
     Args:
         threads: of every contender.

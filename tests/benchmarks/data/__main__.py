@@ -18,7 +18,7 @@ from tests.benchmarks.networks.client import Client
 from tests.benchmarks.networks.load import Load
 
 TURN = 0.5
-"""Seconds that a turn shall last at least."""
+"""Minimum duration of a turn, in seconds."""
 
 
 def contenders(case: str) -> list[tuple[str, str]]:

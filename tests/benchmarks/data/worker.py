@@ -68,7 +68,7 @@ class Worker:
             else:
                 module = importlib.import_module(self._library)
                 self._loaders[key] = in_mxnet(module, case, folder, self._threads)
-        for _ in range(cases.AHEAD):  # what was made while nobody asked
+        for _ in range(cases.AHEAD):  # batches that were made ahead
             next(self._loaders[key])
         start = time.perf_counter()
         count = sum(next(self._loaders[key]) for _ in range(batches))

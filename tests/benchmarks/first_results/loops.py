@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def growing(mx):
-    """300 shapes that nobody reads before the end."""
+    """300 shapes that are not read before the end."""
     mx.npx.set_np()
     np = mx.np
     xs = np.random.normal(0, 1, (300,))

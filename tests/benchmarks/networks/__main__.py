@@ -26,7 +26,7 @@ from tests.benchmarks.networks.load import Load
 
 MODES = ("inference", "training")
 TURN = 0.5
-"""Seconds that a turn shall last at least."""
+"""Minimum duration of a turn, in seconds."""
 
 QUIET, AGAIN = 0.1, 4
 """A turn during which others used more of the machine than this is taken again, at most so often."""

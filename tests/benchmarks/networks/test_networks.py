@@ -36,7 +36,7 @@ def test_gluon_computes_what_jax_by_hand_does(name, tmp_path):
         assert ours.numpy(ours.train()).mean() == pytest.approx(loss, rel=2e-3)
 
 
-def test_training_changes_the_parameters_alike_hybridized_or_not(tmp_path):
+def test_hybridized_training_changes_the_parameters_in_the_same_way(tmp_path):
     start = str(tmp_path / "start")
     first = in_gluon.Contender(mx, TINY["transformer"], "imperative", None)
     before = first.numpy(first.predict())

@@ -86,7 +86,7 @@ def loader(digits: Any) -> Any:
     return gluon.data.DataLoader(dataset, batch_size=64)
 
 
-def test_accuracy_stays(trained: Any, digits: Any) -> None:
+def test_quantization_preserves_the_accuracy(trained: Any, digits: Any) -> None:
     net = quantization.quantize_net_v2(
         trained, calib_mode="naive", calib_data=loader(digits), quantize_mode="smart",
         quantize_granularity="channel-wise",
@@ -140,7 +140,7 @@ def size_of_arrays(path: str) -> int:
     return sum(len(each.raw_data) for each in onnx.load(path).graph.initializer)
 
 
-def test_as_onnx(trained: Any, digits: Any, tmp_path: Path) -> None:
+def test_a_quantized_network_is_exported_to_onnx(trained: Any, digits: Any, tmp_path: Path) -> None:
     runtime = pytest.importorskip("onnxruntime")
     net = quantization.quantize_net_v2(
         trained, calib_mode="naive", calib_data=loader(digits), quantize_mode="full"

@@ -184,7 +184,7 @@ def test_onnx_runtime_computes_the_same(fused: bool, tmp_path: Any) -> None:
     np.testing.assert_allclose(scores, expected.asnumpy(), atol=1.01 * step)
 
 
-def test_what_is_excluded_stays() -> None:
+def test_excluded_layers_are_not_quantized() -> None:
     remaining = names(quantized(residual(), excluded_sym_names=["r0"])[0])
     assert remaining[0] == "sg_mkldnn_conv_bn_act_0"
     remaining = names(quantized(residual(), excluded_op_names=["FullyConnected"])[0])
@@ -257,7 +257,7 @@ def test_histograms_are_combined() -> None:
         ({"quantize_granularity": "row"}, "channel-wise"),
     ],
 )
-def test_wrong_options(options: dict[str, Any], says: str) -> None:
+def test_wrong_options_are_refused(options: dict[str, Any], says: str) -> None:
     with pytest.raises(AttributeValueError, match=says):
         quantized(chain(), **options)
 
@@ -279,7 +279,7 @@ def test_parameters_in_half_precision() -> None:
         quantization.quantize_model(chain(), half, {}, calib_mode="none")
 
 
-def test_wrong_things() -> None:
+def test_arguments_of_a_wrong_kind_are_refused() -> None:
     with pytest.raises(AttributeTypeError, match="quantize_net_v2"):
         quantization.quantize_model(mx.gluon.nn.Dense(2), {}, {})
     with pytest.raises(AttributeTypeError, match="HybridBlock"):
@@ -310,7 +310,7 @@ def test_layers_of_a_network_that_are_not_listed() -> None:
         quantization.quantize_weights(net, exclude_layers_match="dense")
 
 
-def test_examples_that_are_none() -> None:
+def test_invalid_calibration_examples_are_refused() -> None:
     with pytest.raises(ValueError, match="calib_data must be an iterator or a DataLoader"):
         quantized(chain(), calib_data=3)
     with pytest.raises(ValueError, match="a batch must be a DataBatch, an NDArray or a list"):

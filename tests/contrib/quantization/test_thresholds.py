@@ -40,7 +40,7 @@ def test_numbers_without_a_sign_have_twice_as_many_integers(normal: np.ndarray) 
     assert ranges["unsigned"] == (0, np.float32(3.132171))
 
 
-def test_what_is_no_histogram_is_refused() -> None:
+def test_invalid_histograms_are_refused() -> None:
     with pytest.raises(mx.MXNetError, match=r"counts, edges, smallest, largest, end"):
         _get_optimal_threshold(([1, 2, 3], [0, 1, 2, 3]), "int8")
     with pytest.raises(mx.MXNetError, match="4 bins; an odd number"):

@@ -54,7 +54,7 @@ def right(net: Any) -> float:
 @pytest.mark.parametrize(
     ("bits", "group_size", "size"), [(8, None, 0.31), (8, 32, 0.33), (4, 32, 0.22)]
 )
-def test_accuracy_and_size(
+def test_compression_preserves_accuracy_and_reduces_size(
     trained: Any, tmp_path: Path, bits: int, group_size: int | None, size: float
 ) -> None:
     small = quantize_weights(trained, bits, group_size)
@@ -69,7 +69,7 @@ def test_accuracy_and_size(
         assert part.stat().st_size < size * whole.stat().st_size
 
 
-def test_files_come_back(trained: Any, tmp_path: Path) -> None:
+def test_compressed_files_are_restored(trained: Any, tmp_path: Path) -> None:
     small = quantize_weights(trained, 4, 16)
     tokens, mask, _ = rows(5, 3)
     here = small(mx.nd.array(tokens), mx.nd.array(mask)).asnumpy()
@@ -83,7 +83,9 @@ def test_files_come_back(trained: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("bits", "group_size"), [(8, None), (4, 32)])
-def test_as_onnx(trained: Any, tmp_path: Path, bits: int, group_size: int | None) -> None:
+def test_compressed_weights_are_exported_to_onnx(
+    trained: Any, tmp_path: Path, bits: int, group_size: int | None
+) -> None:
     pytest.importorskip("onnx", reason="pip install 'mixnet[onnx]'")
     runtime = pytest.importorskip("onnxruntime", reason="pip install 'mixnet[onnxruntime]'")
     small = quantize_weights(trained, bits, group_size)
@@ -156,7 +158,7 @@ def test_layers_that_stay_and_weights_that_others_read() -> None:
     assert names == {"weight", "second_weight_quantize", "second_weight_step", "third_weight"}
 
 
-def test_mistakes() -> None:
+def test_mistakes_are_errors() -> None:
     net = dense(np.ones((2, 6), "float32"))
     with pytest.raises(mx.base.AttributeValueError, match=r"bits=5 is not 8 or 4"):
         quantize_weights(net, 5)

@@ -98,7 +98,7 @@ def test_lines_between_batches() -> None:
             es.LoggingHandler(wrong)
 
 
-def test_the_logger_is_the_estimators_own(capsys: pytest.CaptureFixture) -> None:
+def test_each_estimator_has_its_own_logger(capsys: pytest.CaptureFixture) -> None:
     with pytest.warns(UserWarning, match=r"SGD with learning rate 0\.001"):
         estimator = es.Estimator(_net(), gluon.loss.SoftmaxCrossEntropyLoss())
     estimator.evaluate(_loaders()[1])
@@ -109,7 +109,7 @@ def test_the_logger_is_the_estimators_own(capsys: pytest.CaptureFixture) -> None
     ]
 
 
-def test_names_of_metrics() -> None:
+def test_metrics_are_named_by_training_or_validation() -> None:
     estimator, _ = _estimator(
         train_metrics=[mx.metric.Accuracy(), mx.metric.CrossEntropy(name="ce")],
         val_metrics=[mx.metric.Accuracy(name="vacc")],
@@ -121,7 +121,7 @@ def test_names_of_metrics() -> None:
     assert [each.name for each in plain.train_metrics] == ["training l1loss"]
 
 
-def test_stopping_early() -> None:
+def test_training_stops_early() -> None:
     estimator, lines = _estimator()
     train, val = _loaders()
     handler = es.EarlyStoppingHandler(
@@ -219,7 +219,7 @@ def test_checkpoints_have_the_graph_that_inferred_the_shapes(tmp_path: Path) -> 
         assert [each.name for each in folder.glob("*.json")] == files
 
 
-def test_handlers_are_told_in_order() -> None:
+def test_handlers_are_called_in_order() -> None:
     messages = []
 
     class Mine(es.TrainBegin, es.TrainEnd, es.EpochBegin, es.EpochEnd, es.BatchBegin, es.BatchEnd):
@@ -264,7 +264,7 @@ def test_handlers_are_told_in_order() -> None:
     ]
 
 
-def test_several_contexts_and_a_processor_of_ones_own() -> None:
+def test_several_contexts_and_a_custom_batch_processor_train() -> None:
     sizes = []
 
     class Processor(es.BatchProcessor):
@@ -327,7 +327,7 @@ def test_no_epochs_and_no_batches(arguments: dict[str, int]) -> None:
     assert lines == []
 
 
-def test_names_of_files_when_there_is_nothing_to_resume_from(tmp_path: Path) -> None:
+def test_resuming_counts_batches_in_file_names_from_zero(tmp_path: Path) -> None:
     """MXNet 1.9.1: four batches, the number of the file is 3; it is 4 where nothing is to be resumed."""
     for resume, number in ((True, 3), (False, 4)):
         estimator, _ = _estimator()

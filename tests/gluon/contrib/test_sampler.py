@@ -8,7 +8,7 @@ import pytest
 from mixnet.gluon.contrib.data import SplitSampler
 
 
-def test_parts_are_alike_long_and_share_nothing() -> None:
+def test_parts_have_equal_lengths_and_are_disjoint() -> None:
     parts = [SplitSampler(11, num_parts=3, part_index=i) for i in range(3)]
     numbers = [sorted(part) for part in parts]
     assert [len(part) for part in parts] == [len(each) for each in numbers] == [3, 3, 3]
@@ -23,7 +23,7 @@ def test_order_changes_from_pass_to_pass() -> None:
     assert first != second and sorted(first) == sorted(second) == list(range(100, 200))
 
 
-def test_there_is_no_such_part() -> None:
+def test_a_part_that_does_not_exist_is_refused() -> None:
     with pytest.raises(AssertionError, match=r"part_index=2 of num_parts=2.*kv\.rank"):
         SplitSampler(10, 2, 2)
     with pytest.raises(AssertionError, match="length=2 samples are too few for num_parts=3"):

@@ -35,7 +35,7 @@ def layer() -> Iterator[gluon.Block]:
     normalization = gluon.contrib.nn.SyncBatchNorm(in_channels=3, num_devices=2)
     normalization.initialize(ctx=TWO)
     yield normalization
-    nd.waitall()  # nobody was left waiting
+    nd.waitall()  # no thread still waits
 
 
 def parts() -> list[nd.NDArray]:
@@ -183,7 +183,7 @@ def test_a_result_that_is_read_too_early(layer: gluon.Block) -> None:
 
 
 @pytest.mark.usefixtures("nobody_else")
-def test_waitall_tells_it(layer: gluon.Block) -> None:
+def test_waitall_raises_the_error(layer: gluon.Block) -> None:
     with autograd.record():
         layer(parts()[0])
     with pytest.raises(MXNetError, match="is over 2 devices"):
@@ -247,7 +247,9 @@ def test_the_naive_engine_says_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("hybridize", [False, True])
-def test_looked_at_alone_it_waits_for_nobody(layer: gluon.Block, hybridize: bool) -> None:
+def test_sync_batch_norm_alone_waits_for_no_other_device(
+    layer: gluon.Block, hybridize: bool
+) -> None:
     net = gluon.nn.HybridSequential()
     net.add(layer)
     net.hybridize(hybridize)

@@ -18,7 +18,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / f"wiki.{name}.tokens").write_text(TEXT * times)
 
 
-def test_rows_of_numbers_and_what_comes_next(tmp_path: Path) -> None:
+def test_samples_are_rows_of_tokens_and_their_successors(tmp_path: Path) -> None:
     words = WikiText2(str(tmp_path), seq_len=5)
     assert len(words) == 11 and words.vocabulary.idx_to_token == [
         "<unk>", "<eos>", "the", "=", "fox", ".", "Title", "again", "brown", "dog", "jumps",

@@ -52,7 +52,7 @@ def test_batches_of_numbers_and_arrays(way: dict) -> None:
 
 
 @ways
-def test_whole_batches_are_what_samples_give(way: dict) -> None:
+def test_batch_transforms_equal_sample_transforms(way: dict) -> None:
     pixels = np.random.randint(0, 256, (7, 6, 5, 3)).astype("uint8")
     images = data.ArrayDataset(mx.nd.array(pixels, dtype="uint8"), np.arange(7))
     change = transforms.Compose([transforms.ToTensor(), transforms.Normalize(0.5, 0.25)])
@@ -141,7 +141,7 @@ def test_making_samples_is_not_recorded() -> None:
     assert image.grad.asnumpy().tolist() == [[[4, 4], [4, 4]]]
 
 
-def test_the_naive_engine_makes_batches_when_they_are_asked_for() -> None:
+def test_the_naive_engine_makes_batches_on_demand() -> None:
     numbers = data.SimpleDataset(list(range(5)))
     with mx.engine.using("NaiveEngine"):
         for way in WAYS:
@@ -186,7 +186,7 @@ class Mine(Exception):
 
 
 @ways
-def test_an_error_of_a_sample_is_raised_where_the_batch_is_asked_for(way: dict) -> None:
+def test_an_error_of_a_sample_is_raised_when_its_batch_is_requested(way: dict) -> None:
     def bad(x: int) -> int:
         if x == 4:
             raise KeyError("the fourth")
@@ -202,7 +202,7 @@ def test_an_error_of_a_sample_is_raised_where_the_batch_is_asked_for(way: dict) 
         assert "in bad" in str(raised.value.__cause__)
 
 
-def test_an_error_that_cannot_be_pickled_comes_too() -> None:
+def test_an_error_that_cannot_be_pickled_is_still_reported() -> None:
     def bad(x: int) -> int:
         raise Mine(1, 2)
 
@@ -210,7 +210,7 @@ def test_an_error_that_cannot_be_pickled_comes_too() -> None:
         list(data.DataLoader(data.SimpleDataset([1]).transform(bad), 1, num_workers=1))
 
 
-def test_a_worker_that_dies_is_told_of(children) -> None:
+def test_a_worker_that_dies_is_reported(children) -> None:
     def die(x: int) -> int:
         os.kill(os.getpid(), signal.SIGKILL)
         return x
@@ -222,7 +222,7 @@ def test_a_worker_that_dies_is_told_of(children) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS[1:], ids=NAMES[1:])
-def test_a_worker_that_takes_too_long(way: dict, children) -> None:
+def test_a_worker_that_exceeds_the_timeout_is_an_error(way: dict, children) -> None:
     def slow(x: int) -> int:
         time.sleep(0.5)
         return x
@@ -233,7 +233,7 @@ def test_a_worker_that_takes_too_long(way: dict, children) -> None:
     assert not children()
 
 
-def test_what_needs_a_device_says_so_in_a_worker() -> None:
+def test_operators_that_need_a_device_are_errors_in_a_worker() -> None:
     @mx.ops.register("gamma_in_a_loader", differentiable=False)
     def gamma(data, *, key):  # a primitive that has no rule for NumPy
         return jax.random.gamma(key, data, dtype=data.dtype)
@@ -264,7 +264,7 @@ def test_workers_end_with_their_loader(children) -> None:
     assert not children()
 
 
-def test_ctrl_c_leaves_nothing_behind() -> None:
+def test_ctrl_c_leaves_no_processes_behind() -> None:
     program = """
         import os, signal, threading, time, multiprocessing, sys
         from mixnet.gluon import data
@@ -287,7 +287,7 @@ def test_ctrl_c_leaves_nothing_behind() -> None:
             os.kill(pid, 0)
 
 
-def test_batches_may_be_kept() -> None:
+def test_batches_stay_valid_after_the_next_one_is_read() -> None:
     rows = np.arange(4000, dtype="float32").reshape(100, 40)
     loader = data.DataLoader(data.ArrayDataset(rows), 5, num_workers=2, prefetch=3)
     batches = [batch for _ in range(2) for batch in loader]
@@ -322,7 +322,7 @@ def test_the_next_epoch_ahead() -> None:
     assert loader._iter is None and len(list(loader)) == 3
 
 
-def test_a_network_takes_batches_of_workers() -> None:
+def test_a_network_accepts_batches_of_workers() -> None:
     net = mx.gluon.nn.Dense(2)
     net.initialize()
     rows = data.ArrayDataset(np.ones((4, 3), "float32"), np.zeros(4))
@@ -388,7 +388,7 @@ for _ in range(2):
 """
 
 
-def test_opencv_has_one_thread_in_a_worker_whoever_imports_it() -> None:
+def test_opencv_has_one_thread_in_every_worker() -> None:
     pytest.importorskip("cv2")
     command = [sys.executable, "-c", THREADS_OF_OPENCV]
     process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)

@@ -35,7 +35,7 @@ def test_parts_of_a_dataset() -> None:
         numbers.sample(5)
 
 
-def test_transforms_are_computed_when_asked_for_or_now() -> None:
+def test_transforms_are_lazy_or_eager() -> None:
     read = []
 
     def double(x: int) -> int:
@@ -98,7 +98,7 @@ def test_batches_and_what_is_left(last: str, lengths: list, epochs: list) -> Non
     assert results == lengths
 
 
-def test_rolled_over_samples_come_first() -> None:
+def test_samples_that_roll_over_come_first() -> None:
     batches = data.BatchSampler(data.SequentialSampler(10), 4, "rollover")
     assert list(batches)[-1] == [4, 5, 6, 7]
     assert next(iter(batches)) == [8, 9, 0, 1]

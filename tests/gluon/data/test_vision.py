@@ -70,7 +70,7 @@ def test_a_download_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert not list((tmp_path / "root").glob("*.gz"))
 
 
-def test_damaged_files(tmp_path: Path) -> None:
+def test_damaged_files_are_errors(tmp_path: Path) -> None:
     (tmp_path / "train-labels-idx1-ubyte").write_bytes(b"\0\0\x08\1\0\0\0\x09ab")
     with pytest.raises(mx.base.FileFormatError, match="truncated"):
         vision.MNIST(str(tmp_path))
@@ -265,7 +265,7 @@ def test_functions_among_transforms() -> None:
     assert T.Compose([len])(mx.nd.ones((2,))) == 2
 
 
-def test_transforms_become_part_of_a_network() -> None:
+def test_transforms_can_be_part_of_a_network() -> None:
     net = nn.HybridSequential()
     net.add(T.ToTensor(), T.Normalize(0.5, 0.25), nn.Dense(2))
     net.initialize()
@@ -286,7 +286,7 @@ def test_an_error_of_a_transform_names_it() -> None:
 @pytest.mark.parametrize(
     "line", [b"1\t2", b"x\t1\ta.png", b"1\tx\ta.png", b"1\t2\t\xff", b"1\t\ta.png"]
 )
-def test_lines_of_lists_that_are_none(tmp_path: Path, line: bytes) -> None:
+def test_invalid_lines_of_lists_are_errors(tmp_path: Path, line: bytes) -> None:
     (tmp_path / "bad.lst").write_bytes(b"0\t1\ta.png\n" + line + b"\n")
     with pytest.raises(mx.base.FileFormatError, match=r"bad.lst, line 2"):
         vision.ImageListDataset(str(tmp_path), "bad.lst")

@@ -132,7 +132,7 @@ def test_hybridized_blocks_are_cut_and_learn() -> None:
         net(x, nd.array([1, 1, 1, 0])).wait_to_read()
 
 
-def test_parameters_and_states_behind_the_cut() -> None:
+def test_parameters_and_states_after_a_cut_are_learned() -> None:
     class Net(gluon.HybridBlock):
         def __init__(self, units: int) -> None:
             super().__init__()

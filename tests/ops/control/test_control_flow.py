@@ -87,7 +87,7 @@ def test_a_hybridized_loop_is_one_operation_whatever_its_length() -> None:
     assert sizes[0] == sizes[1]
 
 
-def test_dropout_draws_anew_in_every_step() -> None:
+def test_dropout_draws_a_new_mask_in_every_step() -> None:
     class Drops(gluon.HybridBlock):
         def hybrid_forward(self, F: Any, x: Any) -> Any:
             return F.contrib.foreach(lambda i, s: (F.Dropout(i, p=0.5), s), x, [F.zeros((1,))])[0]
@@ -182,7 +182,7 @@ def test_a_body_reads_all_slices_and_states_and_returns_as_many(body) -> None:
     assert isinstance(caught.value, mx.MXNetError)
 
 
-def test_what_a_while_loop_takes_and_gives_back() -> None:
+def test_the_arguments_and_results_of_a_while_loop_are_checked() -> None:
     i, s = sym.var("i"), sym.var("s")
     loop = sym.contrib.while_loop
     for many, one in (([i], list), (i, mx.sym.Symbol)):
@@ -230,7 +230,7 @@ def test_a_deferred_layer_in_a_body_learns_its_shape_from_the_slices() -> None:
     assert net.cell.i2h_weight.shape == (16, 5)
 
 
-def test_a_recorded_computation_becomes_a_symbol() -> None:
+def test_get_symbol_returns_the_recorded_computation() -> None:
     x = nd.array([1.0, 2.0])
     x.attach_grad()
     with mx.autograd.record():
@@ -318,7 +318,7 @@ def _nested(body: Any) -> mx.sym.Symbol:
         (_dense, (4,), [(5, 1), (5,)], [(2, 1, 1, 5), (4,)], [1] * 5 + [2] * 5),
     ],
 )
-def test_elements_in_symbols_have_one_element_with_numpy_shapes_too(
+def test_elements_in_symbols_also_have_one_element_with_numpy_shapes(
     body: Any, start: Any, arguments: Any, results: Any, values: Any, written: bool
 ) -> None:
     with mx.util.np_shape(True):
@@ -354,7 +354,7 @@ def test_inputs_of_a_branch_stand_in_the_order_in_which_it_reads_them() -> None:
     assert chosen.list_arguments() == ["q", "a", "b", "q"]
 
 
-def test_a_while_loop_without_a_step_returns_the_variables_as_given() -> None:
+def test_a_while_loop_without_a_step_returns_its_variables() -> None:
     start = (nd.zeros((1,)), nd.ones((2,)))
     _, last = nd.contrib.while_loop(lambda i, s: i < 0, lambda i, s: (s, (i, s)), start, 3)
     assert last is start

@@ -47,7 +47,7 @@ Y = 3 / (1 + np.exp(-X))
 SLOPE = Y * (1 - Y / 3)
 
 
-def test_on_arrays() -> None:
+def test_a_custom_operator_runs_on_arrays() -> None:
     x = nd.array(X)
     x.attach_grad()
     with autograd.record():
@@ -111,7 +111,7 @@ class MaskedProp(mx.operator.CustomOpProp):
 
 
 @pytest.mark.parametrize("read", [False, True])
-def test_each_call_has_an_operator_of_its_own(read: bool) -> None:
+def test_each_call_creates_its_own_operator(read: bool) -> None:
     a, b = nd.array([1, 2, 3]), nd.array([3, 0, 5])
     a.attach_grad()
     b.attach_grad()
@@ -177,7 +177,7 @@ def test_states_and_an_operator_that_lives_with_its_executor() -> None:
         assert executor.grad_dict["x"].asnumpy().tolist() == [1 + step] * 2
 
 
-def test_every_executor_has_operators_of_its_own() -> None:
+def test_every_executor_has_its_own_operators() -> None:
     symbol = mx.sym.Custom(mx.sym.Variable("x"), op_type="test_counting", name="c")
     first, second = (symbol.simple_bind(mx.cpu(), x=(2,)) for _ in range(2))
     for executor in (first, second):
@@ -189,7 +189,7 @@ def test_every_executor_has_operators_of_its_own() -> None:
     assert calls == [1, 2, 1, 3]
 
 
-def test_the_name_of_an_operator_may_be_given_again() -> None:
+def test_a_custom_operator_may_be_registered_again() -> None:
     def register(factor: float) -> None:
         class Times(mx.operator.CustomOp):
             def forward(self, is_train, req, in_data, out_data, aux):
@@ -217,7 +217,7 @@ def test_the_name_of_an_operator_may_be_given_again() -> None:
                 assert each.eval(x=x)[0].asnumpy()[0] == factor
 
 
-def test_states_of_arrays() -> None:
+def test_a_custom_operator_writes_states() -> None:
     x, count = nd.array([1.0, 2.0]), nd.zeros((2,))
     x.attach_grad()
     for step in (1, 2):
@@ -231,7 +231,7 @@ def test_states_of_arrays() -> None:
         nd.Custom(x, op_type="test_counting")
 
 
-def test_shapes_of_arguments_that_are_not_given() -> None:
+def test_shapes_of_missing_arguments_are_inferred() -> None:
     class Prop(mx.operator.CustomOpProp):
         def list_arguments(self):
             return ["data", "label"]
@@ -260,12 +260,12 @@ class RefusesProp(mx.operator.CustomOpProp):
 
 
 @pytest.mark.parametrize("read", ["asnumpy", "wait_to_read", "asscalar", "__repr__", "__float__"])
-def test_what_is_computed_from_a_failure_raises_it(read: str, capfd: pytest.CaptureFixture) -> None:
+def test_results_that_depend_on_a_failure_raise_it(read: str, capfd: pytest.CaptureFixture) -> None:
     total = (nd.Custom(nd.ones(3) - 5, op_type="test_refuses") * 2).sum()
     for _ in range(2):  # nothing has run before the first
         with pytest.raises(mx.MXNetError, match="'test_refuses' raised ValueError: no negative"):
             getattr(total, read)()
-    assert "pure_callback" not in capfd.readouterr().err, "it is told once, to the reader"
+    assert "pure_callback" not in capfd.readouterr().err, "it is reported once, to the reader"
 
 
 def test_the_naive_engine_raises_at_the_line() -> None:
@@ -287,14 +287,14 @@ class RefusesLateProp(mx.operator.CustomOpProp):
 
 
 @pytest.mark.parametrize("kind", ["NaiveEngine", "ThreadedEnginePerDevice"])
-def test_a_late_failure_is_told_as_an_early_one(kind: str) -> None:
+def test_a_late_failure_is_reported_like_an_early_one(kind: str) -> None:
     with mx.engine.using(kind):
         for _ in range(15):
             with pytest.raises(mx.MXNetError, match="'test_refuses_late' raised ValueError"):
                 (nd.Custom(nd.ones(3) - 5, op_type="test_refuses_late") * 2).asnumpy()
 
 
-def test_a_failure_that_was_told_is_not_told_again_at_the_end_of_the_process() -> None:
+def test_a_reported_failure_is_not_reported_again_at_exit() -> None:
     program = """
 import mixnet as mx
 
@@ -424,7 +424,7 @@ def test_operators_of_a_block_and_of_different_blocks() -> None:
     assert sum(each.calls for each in counted) == sum(before) + 12
 
 
-def test_an_operator_that_waits_for_its_own_executor_is_told() -> None:
+def test_an_operator_that_waits_for_its_own_executor_is_an_error() -> None:
     class Waiting(mx.operator.CustomOp):
         again = True
 
@@ -710,7 +710,7 @@ class NoiseProp(mx.operator.CustomOpProp):
         return Noise()
 
 
-def test_operators_draw_from_generators_of_their_own() -> None:
+def test_custom_operators_draw_from_their_own_generators() -> None:
     for _ in range(2):  # MXNet 1.9.1 drew these numbers, the first time
         mx.random.seed(4)
         first, second = (nd.Custom(nd.zeros(2), op_type="test_noise").asnumpy() for _ in range(2))

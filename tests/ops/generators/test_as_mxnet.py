@@ -54,7 +54,7 @@ def test_generators_are_those_of_numpy() -> None:
     assert one.take(0, 1, 900)[0].tolist() == expected[2][635:1535].tolist()
 
 
-def test_numbers_do_not_depend_on_how_many_are_drawn_at_once(
+def test_numbers_do_not_depend_on_the_size_of_a_draw(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls = [("shared_normal", 40_000), ("normal", 5000), ("shared_words", 70_001)] * 2
@@ -76,7 +76,7 @@ def test_a_copy_draws_what_the_original_will_draw() -> None:
         assert draw(copied).tolist() == draw(generator).tolist()
 
 
-def test_an_interrupt_comes_after_a_draw_not_within_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_waits_for_the_end_of_a_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     mx.random.seed(5)
     expected = [mx.nd.random.uniform(shape=(700,)).asnumpy() for _ in range(2)][1]
     tempered = mersenne._tempered
@@ -93,7 +93,7 @@ def test_an_interrupt_comes_after_a_draw_not_within_it(monkeypatch: pytest.Monke
     np.testing.assert_array_equal(mx.nd.random.uniform(shape=(700,)).asnumpy(), expected)
 
 
-def test_whoever_draws_otherwise_does_not_disturb_mxnets_numbers() -> None:
+def test_other_generators_do_not_disturb_the_numbers_of_mxnet() -> None:
     def draw() -> list[float]:
         with mx.autograd.record():
             return mx.nd.LeakyReLU(-mx.nd.ones(3), act_type="rrelu").asnumpy().tolist()
@@ -113,7 +113,7 @@ def test_multivariate_normal_numbers_do_not_disturb_mxnets_numbers() -> None:
     np.testing.assert_allclose(after, [0.71817625, 0.03998936], rtol=1e-6)
 
 
-def test_threefry_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threefry_is_used_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MIXNET_RANDOM", "threefry")
     mx.random.seed(5)
     numbers = mx.nd.random.uniform(shape=(1000,)).asnumpy()

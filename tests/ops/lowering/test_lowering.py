@@ -133,7 +133,9 @@ def check_convolution(methods, batch, channels, filters, extents, kernel, stride
         (3, (4, 4), (2, 2), (3, 3), (1, 1), (0, 0)),  # places of the data that no window reads
     ],
 )
-def test_convolution_and_gradients(batch, extents, kernel, stride, dilate, pad) -> None:
+def test_convolutions_and_their_gradients_are_correct(
+    batch, extents, kernel, stride, dilate, pad
+) -> None:
     check_convolution(METHODS, batch, 4, 5, extents, kernel, stride, dilate, pad)
 
 
@@ -203,7 +205,7 @@ def test_columns_of_axes_that_xla_would_take_for_groups(name) -> None:
         (16, 16, 3, (2, 2), (1, 1)),  # a last block of fewer groups
     ],
 )
-def test_convolution_in_groups(channels, filters, groups, stride, dilate) -> None:
+def test_grouped_convolutions_are_correct(channels, filters, groups, stride, dilate) -> None:
     methods = ["grouped", *METHODS[1:]]
     check_convolution(
         methods, 2, channels, filters, (6, 7), (3, 3), stride, dilate, (1, 1), groups=groups
@@ -321,7 +323,7 @@ CONVENTIONS = [
 
 
 @pytest.mark.parametrize(("extents", "kernel", "stride", "pad", "convention"), CONVENTIONS)
-def test_pooling_and_gradient(extents, kernel, stride, pad, convention) -> None:
+def test_pooling_and_its_gradient_are_correct(extents, kernel, stride, pad, convention) -> None:
     """Every type of pooling: in one program as the operator computes it, in another as lowered."""
     # Few values, so that windows have ties: the gradient goes to the first of the largest.
     data = np.random.default_rng(0).integers(-1, 3, (2, 3, *extents)).astype(np.float32)
@@ -371,7 +373,7 @@ def test_counts_are_one_number_where_they_are_equal() -> None:
 
 @pytest.mark.parametrize("fix_gamma", [True, False])
 @pytest.mark.parametrize("axis", [1, 3])
-def test_batch_norm_gradient(fix_gamma, axis) -> None:
+def test_the_gradient_of_batch_norm_is_correct(fix_gamma, axis) -> None:
     data = normal(4, 5, 6, 7)
     channels = data.shape[axis]
     gamma, beta = normal(channels, seed=2), normal(channels, seed=3)
@@ -428,7 +430,7 @@ def test_every_residue_of_a_stride_is_a_phase() -> None:
         assert positions == list(range(kernel))
 
 
-def test_what_a_trial_found_is_remembered(tmp_path, monkeypatch) -> None:
+def test_the_result_of_a_trial_is_remembered(tmp_path, monkeypatch) -> None:
     calls = []
     monkeypatch.setattr(onednn, "works_in_own_process", lambda: calls.append(1) or True)
     monkeypatch.setattr(onednn.platform, "machine", lambda: "x86_64")
@@ -451,7 +453,7 @@ def test_other_machines_are_not_tried(tmp_path, monkeypatch) -> None:
     assert not onednn.available(tmp_path)
 
 
-def test_gradient_of_groups_with_a_stride_takes_onednn_behind_an_image_that_lies_last() -> None:
+def test_grouped_gradients_with_a_stride_use_onednn_with_channels_first() -> None:
     """Elsewhere XLA's own way was measured to be as fast, or the data would be copied twice."""
 
     def method(groups: int, stride: int, lies_last: bool = True, batch: int = 2) -> str:
@@ -491,7 +493,7 @@ def test_long_strides_take_columns() -> None:
         ((10, 9), (2, 3), (1, 4), (1, 1)),
     ],
 )
-def test_columns(extents, kernel, stride, pad, groups) -> None:
+def test_convolutions_by_columns_are_correct(extents, kernel, stride, pad, groups) -> None:
     plain = plain_convolution(stride, (1, 1), pad, kernel, 2 * groups, groups)
     data = normal(2, 4 * groups, *extents)
     weight = normal(2 * groups, 4, *kernel, seed=1)

@@ -79,7 +79,7 @@ def test_an_attribute_that_no_array_can_have_is_named() -> None:
         internal._npi_tensorinv(nd.ones((2, 2)), ind=0).asnumpy()
 
 
-def test_eigenvalues_that_are_not_real_are_no_numbers() -> None:
+def test_eigenvalues_that_are_not_real_become_nan() -> None:
     values, vectors = internal._npi_eig(nd.array([[0, 1], [-1, 0]]))
     assert np.isnan(values.asnumpy()).all()
     assert np.isnan(vectors.asnumpy()).any()
@@ -92,7 +92,7 @@ def test_zeros_alone_are_quantized_to_zeros() -> None:
         np.testing.assert_array_equal(actual.asnumpy(), 0)
 
 
-def test_tall_matrices_have_singular_values_too() -> None:
+def test_tall_matrices_have_singular_values() -> None:
     data = np.random.default_rng(0).uniform(-1, 1, (4, 2)).astype("float32")
     u, values, v = (each.asnumpy() for each in internal._npi_svd(nd.array(data)))
     np.testing.assert_allclose(u * values @ v, data, rtol=1e-5, atol=1e-6)
@@ -110,7 +110,7 @@ def test_factors_are_of_single_or_double_precision(name: str) -> None:
     ("shape", "ind"), [((4, 6, 8, 3), 2), ((24, 8, 3), 1), ((2, 3, 4, 24), 3), ((5, 5), 1)]
 )
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_tensorinv_against_numpy(shape: tuple[int, ...], ind: int, dtype: str) -> None:
+def test_tensorinv_is_numpys(shape: tuple[int, ...], ind: int, dtype: str) -> None:
     size = int(np.prod(shape[:ind]))
     flat = np.random.RandomState(size).randn(size, size) + size * np.eye(size)
     value = flat.reshape(shape).astype(dtype)
@@ -125,7 +125,7 @@ def test_tensorinv_against_numpy(shape: tuple[int, ...], ind: int, dtype: str) -
 @pytest.mark.parametrize(
     ("shape", "axes"), [((6, 4, 2, 3, 4), None), ((2, 3, 6), None), ((3, 6, 2), (1,))]
 )
-def test_tensorsolve_against_numpy(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> None:
+def test_tensorsolve_is_numpys(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> None:
     random = np.random.RandomState(5)
     value = random.randn(*shape)
     moved = np.moveaxis(value, axes or (), range(-len(axes or ()), 0))

@@ -52,7 +52,7 @@ def test_derivatives_are_those_of_a_quotient() -> None:
 
 
 @pytest.mark.parametrize("axes", [(0, None), (None, 0), (0, 0), (1, 0)])
-def test_many_at_once(axes: tuple[int | None, int | None]) -> None:
+def test_many_quotients_are_rounded_correctly(axes: tuple[int | None, int | None]) -> None:
     x, y = np.arange(1.0, 5).reshape(2, 2), np.arange(2.0, 6).reshape(2, 2)
     actual = jax.vmap(quotient, axes)(x, y)
     sides = [
@@ -63,7 +63,7 @@ def test_many_at_once(axes: tuple[int | None, int | None]) -> None:
     np.testing.assert_allclose(actual, np.stack(expected))
 
 
-def test_numpy_runs_it_alike() -> None:
+def test_numpy_gives_the_same_quotients() -> None:
     spec = jax.ShapeDtypeStruct((3,), np.float32)
     run = compiled(lambda x, y: [quotient(x, y)], spec, spec)
     x, y = np.asarray([1, 0, -1], np.float32), np.asarray([3, 0, 0], np.float32)

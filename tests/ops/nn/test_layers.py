@@ -60,7 +60,7 @@ def test_bilinear_upsampling_makes_its_weight() -> None:
     assert nearest.list_arguments() == ["data"]
 
 
-def test_a_step_lets_the_gradient_straight_through() -> None:
+def test_the_gradient_of_a_step_function_passes_straight_through() -> None:
     for name in ("round", "sign"):
         x = nd.array([-1.6, -0.4, 0.0, 2.5])
         x.attach_grad()
@@ -91,7 +91,7 @@ def test_histogram_is_numpys() -> None:
         np.testing.assert_allclose(actual[1].asnumpy(), expected, rtol=1e-6)
 
 
-def test_multicast_looks_at_half_and_single_precision_only() -> None:
+def test_multicast_considers_half_and_single_precision_only() -> None:
     names = ("float16", "float32", "float64", "int32")
     arrays = [nd.ones((2,), dtype=each) for each in names]
 
@@ -172,12 +172,12 @@ def test_errors_say_what_is_wrong() -> None:
         nd._histogram(x2, bin_cnt=3, range=(2.0, 1.0))
 
 
-def test_a_weight_for_other_inputs_is_told() -> None:
+def test_a_weight_for_other_inputs_is_an_error() -> None:
     with pytest.raises(ShapeError, match=r"takes 6 numbers per sample, but data \(4, 2, 4\) has 8"):
         nd.FullyConnected(nd.ones((4, 2, 4)), nd.ones((5, 6)), num_hidden=5, no_bias=True)
 
 
-def test_a_kernel_larger_than_its_data_is_told() -> None:
+def test_a_kernel_larger_than_its_data_is_an_error() -> None:
     small, weight = nd.ones((1, 1, 2, 2)), nd.ones((2, 1, 3, 3))
     attributes = {"kernel": (3, 3), "num_filter": 2, "no_bias": True}
     with pytest.raises(ShapeError, match=r"reaches over 3 elements.* has 2 there"):
@@ -189,7 +189,7 @@ def test_a_kernel_larger_than_its_data_is_told() -> None:
         mx.sym.Convolution(mx.sym.var("data"), **attributes).infer_shape(data=small.shape)
 
 
-def test_groups_of_different_sizes_are_told() -> None:
+def test_groups_of_different_sizes_are_an_error() -> None:
     with pytest.raises(ShapeError, match="3 channels and 4 filters cannot form 2 groups"):
         nd.Convolution(
             nd.ones((1, 3, 4, 4)), nd.ones((4, 1, 3, 3)), kernel=(3, 3), num_filter=4, num_group=2,

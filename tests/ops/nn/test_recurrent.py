@@ -41,7 +41,7 @@ def run(inputs: list[nd.NDArray], mode: str, layers: int = 1, sides: int = 1, **
 
 @pytest.mark.parametrize("mode", GATES)
 @pytest.mark.parametrize(("layers", "sides"), [(1, 1), (2, 2)])
-def test_a_short_sequence_gives_what_it_gives_alone(mode: str, layers: int, sides: int) -> None:
+def test_padding_does_not_change_a_short_sequence(mode: str, layers: int, sides: int) -> None:
     inputs = arrays(mode, layers, sides)
     for each in inputs:
         each.attach_grad()

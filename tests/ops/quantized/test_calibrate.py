@@ -23,7 +23,7 @@ HISTOGRAMS = {
 
 
 @pytest.mark.parametrize("name", HISTOGRAMS)
-def test_both_ways_agree(name: str) -> None:
+def test_both_calibration_implementations_agree(name: str) -> None:
     counts, quantized = HISTOGRAMS[name]
     hist, edges = nd.array(counts), nd.array(np.linspace(-4, 4, len(counts) + 1))
 

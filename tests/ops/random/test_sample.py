@@ -278,7 +278,7 @@ def test_shuffle_is_a_permutation_of_the_first_axis() -> None:
     assert {tuple(row) for row in rows.asnumpy().tolist()} == {(1, 2), (3, 4), (5, 6)}
 
 
-def test_multinomial_tells_log_probabilities_with_their_gradient() -> None:
+def test_multinomial_returns_log_probabilities_with_their_gradient() -> None:
     chances = nd.array([[0.2, 0.0, 0.8], [0.5, 0.5, 0.0]])
     chances.attach_grad()
     with mx.autograd.record():

@@ -36,7 +36,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize("number", range(len(CALLS)))
-def test_numpy_scalars(number: int) -> None:
+def test_attributes_may_be_numpy_scalars(number: int) -> None:
     ours, plain = CALLS[number]
     expected = plain(nd, nd.array(X)).asnumpy()
     np.testing.assert_array_equal(ours(nd, nd.array(X)).asnumpy(), expected)
@@ -63,12 +63,12 @@ def test_shapes_of_numpy_numbers() -> None:
         (lambda: nd.contrib.intgemm_prepare_data, "intgemm is left out"),
     ],
 )
-def test_what_is_left_out_says_so(read: Any, match: str) -> None:
+def test_missing_names_are_attribute_errors(read: Any, match: str) -> None:
     with pytest.raises(AttributeError, match=match):
         read()
 
 
-def test_arguments_of_operators_are_told() -> None:
+def test_operators_list_their_arguments() -> None:
     actual = mx.operator.get_operator_arguments("Activation")
     assert actual.names == ["data", "act_type"]
     assert actual.types[1] == "{'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'}, required"
@@ -82,7 +82,7 @@ def test_arguments_of_operators_are_told() -> None:
     ("()", ()), (" ( 2 ,3 ) ", (2, 3)), ("(None, -1)", (None, -1)), ("(1.5, 1e3)", (1.5, 1000.0)),
     ("((0, 1), (2, 3))", ((0, 1), (2, 3))), ("(True, False)", (True, False)), ("((0, 1),)", ((0, 1),)),
 ])  # fmt: skip
-def test_numbers_in_text(text: str, value: tuple) -> None:
+def test_numbers_are_parsed_from_text(text: str, value: tuple) -> None:
     assert numbers(text) == value
 
 
@@ -90,7 +90,7 @@ def test_numbers_in_text(text: str, value: tuple) -> None:
     "(2", "2)", "(2]", "(2 3)", "(,)", "(2,,3)", "x", "(x,)", "((((((((((1))))))))))", "(" * 10_000,
     "1+1", "__import__", "9" * 5000 + "x",
 ])  # fmt: skip
-def test_text_that_is_no_numbers(text: str) -> None:
+def test_text_that_is_not_numeric_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         numbers(text)
     with pytest.raises(mx.base.AttributeValueError, match="attribute kernel"):
@@ -122,7 +122,7 @@ def test_limits_of_numbers_that_are_inputs_hold_the_second_time() -> None:
             nd.random.normal(0, float("nan"), shape=(3,))
 
 
-def test_operators_without_attributes_ignore_what_they_are_given() -> None:
+def test_operators_without_attributes_ignore_unknown_attributes() -> None:
     x = mx.nd.array([1, 4])
     assert mx.nd.sqrt(x, axis=1).asnumpy().tolist() == [1, 2]
     assert mx.nd.broadcast_mul(x, x, axis=0).asnumpy().tolist() == [1, 16]

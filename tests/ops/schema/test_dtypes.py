@@ -51,14 +51,14 @@ WAYS: dict[str, Callable[[nd.NDArray, str], nd.NDArray]] = {
 @pytest.mark.parametrize("source", ["float32", "float64"])
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("way", WAYS)
-def test_floats_become_integers(way: str, dtype: str, source: str) -> None:
+def test_floats_are_converted_to_integers_as_in_mxnet(way: str, dtype: str, source: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # NumPy's of casts
         result = WAYS[way](nd.array(NUMBERS, dtype=source), dtype)
         assert result.asnumpy().tolist() == INTEGERS[dtype]
 
 
-def test_half_precision_and_hybridized_networks_convert_alike() -> None:
+def test_half_precision_and_hybridized_networks_convert_in_the_same_way() -> None:
     halves = nd.array([-1.5, 300, np.inf, np.nan], dtype="float16")
     assert halves.astype("int32").asnumpy().tolist() == [-1, 300, LEAST, LEAST]
     network = mx.gluon.nn.HybridLambda(lambda F, x: F.cast(x * 1, "uint8"))

@@ -39,7 +39,9 @@ IMAGES = nd.ones((1, 2, 5, 5))
         (Length(1, 3), [(1,), (1, 2, 3)], [(), (1,) * 4]),
     ],
 )
-def test_limits(limits: Any, inside: list[Any], outside: list[Any]) -> None:
+def test_limits_allow_exactly_their_values(
+    limits: Any, inside: list[Any], outside: list[Any]
+) -> None:
     assert all(limits.allows(each) for each in inside)
     assert not any(limits.allows(each) for each in outside)
 
@@ -182,7 +184,7 @@ def test_an_operator_of_your_own_has_ranges() -> None:
     assert lines.index("Returns:") > at
 
 
-def test_help_tells_types_ranges_and_defaults() -> None:
+def test_help_lists_types_ranges_and_defaults() -> None:
     text = "Attributes:\n    p: a number, from 0 to 1; 0.5 by default.\n    mode: "
     assert text in nd.Dropout.__doc__
     assert "num_hidden: a whole number, 1 or more; required." in sym.FullyConnected.__doc__
@@ -231,7 +233,7 @@ ALLOWED: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
 
 
 @pytest.mark.parametrize("name", ALLOWED)
-def test_allowed(name: str) -> None:
+def test_values_within_the_limits_are_allowed(name: str) -> None:
     make, shape = ALLOWED[name]
     actual = make()
     assert actual.shape == shape
@@ -363,7 +365,7 @@ FOREIGN = re.compile(r"\b(jax|jnp|lax|XLA|MLIR|HLO|numpy\.|broadcast_in_dim|zip\
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_mistake(mistake: str) -> None:
+def test_a_wrong_value_is_an_error(mistake: str) -> None:
     make, words = MISTAKES[mistake]
     with pytest.raises(MXNetError, match=words) as error:
         actual = make()

@@ -177,7 +177,7 @@ def test_sources_of_sparse_arrays() -> None:
         rows.check_format()
 
 
-def test_what_sparse_arrays_are_not() -> None:
+def test_unsupported_methods_of_sparse_arrays_are_errors() -> None:
     c = mx.nd.array([[1, 0], [0, 2]]).tostype(CSR)
     with pytest.raises(TypeError):
         float(c)

@@ -149,7 +149,7 @@ def test_most_entries_can_be_used() -> None:
     )
 
 
-def test_keys_tell_types_apart() -> None:
+def test_keys_distinguish_types() -> None:
     op = find("sum")
     keys = [
         stored.key_of("form", op, each)
@@ -210,7 +210,7 @@ def source_of(name: str) -> str:
     return str(Path(inspect.getfile(function)).relative_to(Path(mx.__file__).parent))
 
 
-def test_what_a_source_imports_counts() -> None:
+def test_the_source_of_an_operator_is_recorded_when_it_is_traced() -> None:
     with store_traces.SourcesRead() as sources:
         traced.trace(find("softmax"), _softmax_call()[2], 0)
     assert source_of("softmax") in sources.names()
@@ -245,9 +245,7 @@ def test_a_damaged_entry_is_traced(monkeypatch: pytest.MonkeyPatch, traces: list
     assert traces == ["softmax"]
 
 
-def test_a_file_that_was_cut_off_is_no_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_truncated_file_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = stored.path_here().read_bytes()
     monkeypatch.setattr(stored, "FOLDER", tmp_path)
     for part in (b"", content[: len(content) // 2], b"not a pickle"):
@@ -271,7 +269,7 @@ def test_programs_with_loops_and_numbers_survive() -> None:
     assert pickling.loads(pickling.dumps(ONE)) is ONE
 
 
-def test_what_cannot_be_written_is_refused() -> None:
+def test_entries_that_cannot_be_written_are_refused() -> None:
     printing = jax.make_jaxpr(lambda x: (jax.debug.print("{}", x), x)[1])(1.0)
     with pytest.raises(pickling.UnwritableError):
         pickling.dumps(printing)

@@ -254,7 +254,7 @@ def test_sequences_of_other_lengths_are_not_traced(
     assert compared(BackwardOp(op), (statics, (0,), (0, 1)), headed, 1) == 4
 
 
-def test_the_stream_of_random_numbers_is_no_extent(traces: list[str]) -> None:
+def test_the_state_of_the_generator_is_not_an_extent(traces: list[str]) -> None:
     """A length of 3 is as any other, although a stream has three words."""
     op, statics, shapes = recurrent("gru", False, [(7, 6), (6, 11), (3, 9), (9, 3)])
     assert compared(op, statics, shapes, 1) == 2
@@ -292,7 +292,7 @@ def test_parts_that_equal_an_extent_by_chance_are_traced_once_more() -> None:
     assert not any(template.is_sure for template in family._templates)
 
 
-def test_what_is_written_to_places_must_have_as_many_elements() -> None:
+def test_values_written_to_indices_must_match_their_number() -> None:
     array = mx.np.zeros(4)
     for size in (4, 28, 14):
         array = mx.np.zeros(size)
@@ -345,7 +345,7 @@ def test_a_recurrent_network_of_many_lengths_computes_what_it_should() -> None:
             np.testing.assert_array_equal(result, expected)
 
 
-def test_what_the_operator_refuses_is_refused() -> None:
+def test_templates_refuse_what_the_operator_refuses() -> None:
     op = find("Convolution")
     for filters, features in ((4, 6), (8, 10), (6, 14)):
         statics, _ = op.bind({"kernel": (3, 3), "num_filter": filters})

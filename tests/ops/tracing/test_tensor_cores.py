@@ -47,6 +47,6 @@ def test_a_setting_decides(
     assert exact(platform) == expected
 
 
-def test_what_the_user_told_jax_holds() -> None:
+def test_settings_of_jax_made_by_the_user_are_respected() -> None:
     with jax.default_matmul_precision("highest"):
         assert exact("gpu") == (True, True)

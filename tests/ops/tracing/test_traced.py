@@ -60,7 +60,7 @@ def test_another_jax_traces_in_the_usual_way(monkeypatch: pytest.MonkeyPatch) ->
         np.testing.assert_array_equal(one, other)
 
 
-def test_an_error_of_the_operator_is_its_own() -> None:
+def test_an_error_of_the_operator_is_raised_unchanged() -> None:
     op, statics, scalars = bound("elemwise_add")
     with pytest.raises(mx.base.ShapeError, match=r"\(2, 3\) and \(3, 2\) differ"):
         traced.traced(op, statics, (((2, 3), F32), ((3, 2), F32)), scalars)
@@ -83,7 +83,7 @@ def test_an_error_of_the_operator_is_its_own() -> None:
         ("shape_array", {}, 1, False),
     ],
 )
-def test_which_operators_are_the_same_for_every_extent(
+def test_shape_free_operators_are_detected(
     name: str, attributes: dict[str, Any], arrays: int, free: bool
 ) -> None:
     shape_free._families.clear()

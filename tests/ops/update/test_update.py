@@ -220,7 +220,7 @@ def test_lists_of_weights_are_updated_as_each_alone(rule: str, half: bool) -> No
 
 
 @pytest.mark.parametrize("scale", [2.0, mx.sym.Variable("scale")])
-def test_an_update_is_a_symbol_too(scale) -> None:
+def test_update_operators_are_symbols_as_well(scale) -> None:
     names = ["weight", "grad", "mean", "var"]
     symbols = [mx.sym.Variable(each) for each in names]
     step = mx.sym.contrib.adamw_update(*symbols, scale, lr=0.1, eta=1.0, name="step")

@@ -65,7 +65,7 @@ def test_bad_input_says_what_is_wrong(
 
 
 @pytest.mark.parametrize("op", ["_contrib_box_nms", "_contrib_bipartite_matching"])
-def test_whole_numbers_are_no_boxes(op: str) -> None:
+def test_integer_boxes_are_refused(op: str) -> None:
     attrs = {"threshold": 0.5} if "match" in op else {}
     with pytest.raises(DTypeError, match=op):
         getattr(nd, op)(nd.zeros((3, 6), dtype="int32"), **attrs)

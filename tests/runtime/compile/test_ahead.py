@@ -37,7 +37,7 @@ def compilations() -> Iterator[Count]:
     jax.monitoring.unregister_event_duration_listener(listen)
 
 
-def test_what_arrays_come_from_makes_no_other_program(compilations: Count) -> None:
+def test_the_origin_of_arrays_causes_no_compilation(compilations: Count) -> None:
     def compute(x: nd.NDArray) -> np.ndarray:
         return (x * 3 + 0.125).asnumpy()
 

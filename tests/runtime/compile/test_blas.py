@@ -43,10 +43,8 @@ def test_an_interrupt_in_a_product_leaves_the_threads(monkeypatch: pytest.Monkey
 @needs_openblas
 def test_a_forked_process_has_no_open_scope() -> None:
     with warnings.catch_warnings(), blas.on_one_thread():
-        for category in (
-            DeprecationWarning,
-            RuntimeWarning,
-        ):  # of newer Pythons and JAX, about threads
+        # Newer versions of Python and JAX warn of threads.
+        for category in (DeprecationWarning, RuntimeWarning):
             warnings.simplefilter("ignore", category)
         child = os.fork()
         if child == 0:

@@ -37,7 +37,7 @@ def run(**variables: str) -> str:
     return process(**variables).stdout.strip()
 
 
-def test_programs_are_kept_where_the_setting_says(tmp_path: Path) -> None:
+def test_programs_are_stored_in_the_configured_folder(tmp_path: Path) -> None:
     folder = tmp_path / "programs"
     assert run(MIXNET_CACHE_DIR=str(folder)) == str(folder)
     first = {each.name: each.stat().st_mtime_ns for each in folder.iterdir()}
@@ -49,7 +49,7 @@ def test_programs_are_kept_where_the_setting_says(tmp_path: Path) -> None:
     assert second == {name for name in first if name.endswith("-cache")}, "compiled again"
 
 
-def test_the_users_own_cache_stays(tmp_path: Path) -> None:
+def test_the_cache_of_the_user_is_respected(tmp_path: Path) -> None:
     own = str(tmp_path / "own")
     assert run(JAX_COMPILATION_CACHE_DIR=own, MIXNET_CACHE_DIR=str(tmp_path / "ours")) == own
     assert not (tmp_path / "ours").exists()
@@ -85,7 +85,7 @@ def test_damaged_programs_are_replaced(tmp_path: Path) -> None:
     assert {each: each.stat().st_mtime_ns for each in whole} == times, "compiled again"
 
 
-def test_programs_that_are_whole_and_no_others(tmp_path: Path) -> None:
+def test_only_complete_programs_are_loaded(tmp_path: Path) -> None:
     files = ProgramFiles(tmp_path)
     assert files.get("a") is None
     files.put("a", b"program")
@@ -131,7 +131,7 @@ def test_a_folder_that_others_may_write_to_is_not_used(
 @pytest.mark.skipif(
     os.name != "posix" or os.getuid() != 0, reason="only root may give folders away"
 )
-def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
+def test_a_folder_of_another_user_is_not_used(tmp_path: Path) -> None:
     path = tmp_path / "programs"
     path.mkdir(mode=0o700)
     os.chown(path, 12345, -1)
@@ -140,7 +140,7 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
     assert "belongs to another user (number 12345)" in actual.stderr
 
 
-def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+def test_files_of_a_killed_process_are_removed(tmp_path: Path) -> None:
     old, new = tmp_path / "1.partial", tmp_path / "2.partial"
     for each in (old, new):
         each.write_bytes(b"")
@@ -150,7 +150,9 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     assert new.exists()
 
 
-def test_the_oldest_programs_go_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_programs_are_removed_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(disk_cache, "MOST_BYTES", 250)
     for i in range(5):
         each = tmp_path / f"p{i}-cache"

@@ -24,7 +24,7 @@ def read(array: nd.NDArray) -> None:
     (array * 2 - 0.5).asnumpy()
 
 
-def test_the_same_programs_on_several_devices_are_no_reason(few: None) -> None:
+def test_the_same_program_on_several_devices_causes_no_warning(few: None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for size in (1001, 1002):
@@ -32,7 +32,7 @@ def test_the_same_programs_on_several_devices_are_no_reason(few: None) -> None:
                 read(nd.ones((size,), ctx=mx.cpu(device)))
 
 
-def test_a_new_shape_each_time_is_one(few: None) -> None:
+def test_a_new_shape_in_each_call_causes_a_warning(few: None) -> None:
     with pytest.warns(CompileWarning, match=r"gets shapes \(2005,\) instead of \(2004,\)"):
         for size in range(2001, 2006):
             array = nd.array([1.0] * size, ctx=mx.cpu(1))

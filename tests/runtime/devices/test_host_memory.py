@@ -18,7 +18,7 @@ from mixnet.runtime.devices.host_memory import keep_freed_memory
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's allocator")
-def test_a_large_block_comes_from_what_was_freed() -> None:
+def test_a_large_block_reuses_freed_memory() -> None:
     """Page faults of allocating, writing and freeing 64 MB, the second time: none, or all again."""
     code = (
         "import ctypes, resource\n"
@@ -51,7 +51,7 @@ def test_a_large_block_comes_from_what_was_freed() -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's allocator")
-def test_what_nothing_uses_is_returned() -> None:
+def test_unused_memory_is_returned() -> None:
     """Resident memory with 256 MB in use, freed, and returned."""
     code = (
         "import numpy as np\n"
@@ -78,7 +78,7 @@ def test_what_nothing_uses_is_returned() -> None:
     assert int(freed) < 1 << 20 and int(returned) > 200 << 20
 
 
-def test_memory_is_given_back_on_request(monkeypatch) -> None:
+def test_freed_memory_is_returned_on_request(monkeypatch) -> None:
     monkeypatch.setenv("MIXNET_KEEP_MEMORY", "0")
     keep_freed_memory.cache_clear()
     assert not keep_freed_memory()
@@ -93,7 +93,7 @@ def test_options_are_for_lowerings_on_a_cpu() -> None:
     assert compiler_options(Graph((Entry(x),)), "cpu") == {}
 
 
-def test_programs_with_onednn_are_kept_out_of_the_cache_on_disk() -> None:
+def test_programs_with_onednn_are_not_stored_on_disk() -> None:
     x = Node(None, name="x")
     for method in ("onednn", "xla"):
         node = Node(CONVOLUTION, (("method", method),), (), (Entry(x), Entry(x)))

@@ -1,4 +1,4 @@
-"""Values that are shards of an array over devices: when it is divided, and who holds it."""
+"""Values that are shards of an array over devices: when it is divided, and what references it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_shard_becomes_an_array_when_it_is_read() -> None:
 
 
 @on_several_devices
-def test_threads_that_read_shards_at_once_divide_once() -> None:
+def test_threads_that_read_shards_concurrently_divide_once() -> None:
     for _ in range(20):
         _, values, divisions = sharded()
         barrier, sums = threading.Barrier(4), [0.0] * 4
@@ -83,7 +83,7 @@ def test_threads_that_read_shards_at_once_divide_once() -> None:
 
 
 @on_several_devices
-def test_a_whole_is_free_only_if_no_other_holds_it_and_no_shard_was_read() -> None:
+def test_an_array_may_be_donated_only_if_it_has_one_owner_and_no_shard_was_read() -> None:
     whole, values, _ = sharded()
     assert whole.is_held_by(4 + 1)
     other = whole

@@ -30,7 +30,7 @@ def test_a_reshaped_new_array_is_not_copied() -> None:
     assert is_shared(view, view)
 
 
-def test_memory_that_somebody_else_has_is_copied() -> None:
+def test_memory_with_another_owner_is_copied() -> None:
     data = aligned(64)
     assert not is_shared(data.reshape(8, 8), data)
 

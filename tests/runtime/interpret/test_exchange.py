@@ -41,7 +41,7 @@ def test_sums_need_no_program(dtype: str) -> None:
             assert result.dtype == expected.dtype
 
 
-def test_sums_of_devices_share_no_memory() -> None:
+def test_sums_over_devices_share_no_memory() -> None:
     (sums,) = collective.all_reduce([group((64, 64))])
     arrays = [nd.NDArray(value) for value in sums]
     before = arrays[1].asnumpy()
@@ -66,7 +66,7 @@ def test_compressed_as_by_a_program(compression: Any) -> None:
         np.testing.assert_allclose(here, there, rtol=1e-5, atol=1e-5)
 
 
-def test_what_runs_often_becomes_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_frequent_exchange_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exchange.patience, "interpreted_runs", lambda cost: 2)
     monkeypatch.setattr(exchange, "_interpreted", {})
     on_mesh, programs = collective.on_mesh, []

@@ -22,6 +22,7 @@ from mixnet.runtime.interpret.on_numpy import pieces
 from mixnet.runtime.interpret.on_numpy.work import Cost
 from mixnet.runtime.programs import executable_cache
 from tests import processes, waiting
+from tests.runtime.interpret.delays import delayed_compilation
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +81,7 @@ def step_of(hybridize: bool):
 
 
 @pytest.mark.parametrize("hybridize", [False, True])
-def test_training_prints_the_same_both_ways(hybridize: bool) -> None:
+def test_interpreted_and_compiled_training_print_the_same(hybridize: bool) -> None:
     step = step_of(hybridize)
     interpreted = [step() for _ in range(4)]
     assert counted("programs_compiled") == 0
@@ -92,7 +93,9 @@ def test_training_prints_the_same_both_ways(hybridize: bool) -> None:
     np.testing.assert_allclose(interpreted, compiled, rtol=1e-4)
 
 
-def test_the_change_comes_at_a_fixed_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_switch_to_the_compiled_program_happens_at_a_fixed_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(patience, "interpreted_runs", lambda cost: 3)
     monkeypatch.setattr(patience, "runs_meanwhile", lambda cost: 4)
     x = nd.array([1.0, 2.0])
@@ -106,7 +109,7 @@ def test_the_change_comes_at_a_fixed_run(monkeypatch: pytest.MonkeyPatch) -> Non
     assert counted("programs_compiled") == 1
 
 
-def test_what_the_compiler_refuses_is_told_when_it_should_take_over(
+def test_a_compile_error_is_raised_at_the_switch_to_the_compiled_program(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(*_: object) -> None:
@@ -154,7 +157,7 @@ def test_operators_without_a_rule_are_compiled_alone(monkeypatch: pytest.MonkeyP
     assert counted("interpreted") == 2
 
 
-def test_results_share_no_memory_with_what_they_were_made_from() -> None:
+def test_results_share_no_memory_with_their_inputs() -> None:
     x = nd.ones((4, 4))
     x.wait_to_read()
     copies = [
@@ -190,7 +193,7 @@ def test_one_more_device() -> None:
     assert (x * 3).context == mx.cpu(0)
 
 
-def test_jobs_behind_run_in_order_and_errors_stay_with_them() -> None:
+def test_background_jobs_run_in_order_and_keep_their_errors() -> None:
     done: list[int] = []
 
     def job(number: int) -> int:
@@ -389,14 +392,7 @@ def test_a_program_of_a_gpu_is_replaced_when_the_other_is_ready(
 ) -> None:
     away = Cost(work=1e-3, saving=1e-3, compiling=0.008, is_away=True)
     monkeypatch.setattr(interpreter, "total", lambda costs: away)
-    ready = threading.Event()
-    compiled = executable_cache._compiled
-
-    def compiled_when_ready(*arguments: Any) -> Any:
-        assert ready.wait(60)
-        return compiled(*arguments)
-
-    monkeypatch.setattr(executable_cache, "_compiled", compiled_when_ready)
+    ready = delayed_compilation(monkeypatch)
     x = nd.array([1.0, 2.0])
     x.wait_to_read()
 

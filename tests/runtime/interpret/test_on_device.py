@@ -17,6 +17,7 @@ from mixnet.runtime.interpret.on_numpy.work import Cost
 from mixnet.runtime.programs import decision, executable_cache
 from mixnet.runtime.record import record, segment
 from tests import waiting
+from tests.runtime.interpret.delays import delayed_compilation
 
 
 @pytest.fixture(autouse=True)
@@ -142,14 +143,7 @@ def test_numbers_may_change_from_run_to_run() -> None:
 
 
 def test_another_thread_compiles_after_some_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    ready = threading.Event()
-    compiled = executable_cache._compiled
-
-    def compiled_when_ready(*arguments: Any) -> Any:
-        assert ready.wait(60)
-        return compiled(*arguments)
-
-    monkeypatch.setattr(executable_cache, "_compiled", compiled_when_ready)
+    ready = delayed_compilation(monkeypatch)
     x = nd.array([1.0, 2.0])
     x.wait_to_read()
 
@@ -168,7 +162,7 @@ def test_another_thread_compiles_after_some_runs(monkeypatch: pytest.MonkeyPatch
     assert "until then it ran on the GPU in parts" in decision.sentence(program.decision)
 
 
-def test_what_cannot_be_compiled_fails_and_can_be_tried_again(
+def test_a_failed_compilation_can_be_tried_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     x = nd.array([1.0, 2.0])

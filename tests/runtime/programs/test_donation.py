@@ -1,4 +1,4 @@
-"""Donation: updates need no second copy, and what somebody holds is never given away."""
+"""Donation: updates need no second copy, and referenced arrays are never donated."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ ACTIONS = st.lists(
 
 @given(ACTIONS)
 @settings(max_examples=120, deadline=None)
-def test_what_somebody_holds_is_never_given_away(actions: list) -> None:
+def test_referenced_arrays_are_never_donated(actions: list) -> None:
     shape = (128, 64)  # large enough to be donated
     arrays = [nd.array(np.full(shape, i, np.float32)) for i in range(2)]
     truth = [np.full(shape, i, np.float32) for i in range(2)]

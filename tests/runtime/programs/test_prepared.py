@@ -83,7 +83,7 @@ def test_weights_are_folded_once_for_all_batches(hybridized: bool) -> None:
         lambda net: net[4].gamma.data().__imul__(2),
     ],
 )
-def test_who_changes_a_parameter_gets_weights_of_the_new_one(change) -> None:
+def test_a_changed_parameter_is_folded_again(change) -> None:
     net = network()
     net.hybridize()
     before = net(nd.array(X)).asnumpy()
@@ -93,7 +93,7 @@ def test_who_changes_a_parameter_gets_weights_of_the_new_one(change) -> None:
     np.testing.assert_allclose(actual, as_written(net), rtol=1e-4, atol=1e-5)
 
 
-def test_training_lets_go_of_them() -> None:
+def test_training_releases_the_folded_weights() -> None:
     net = network()
     net.hybridize()
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
@@ -105,11 +105,11 @@ def test_training_lets_go_of_them() -> None:
     trainer.step(2)
     nd.waitall()
     gc.collect()
-    assert not all_kept(), "memory of weights that nobody will ask for"
+    assert not all_kept(), "memory of weights that are no longer used"
     np.testing.assert_allclose(net(nd.array(X)).asnumpy(), as_written(net), rtol=1e-4, atol=1e-5)
 
 
-def test_a_symbol_that_predicts_has_them_too() -> None:
+def test_a_symbol_for_prediction_folds_weights_as_well() -> None:
     data = mx.sym.Variable("data")
     net = mx.sym.BatchNorm(
         mx.sym.Convolution(data, num_filter=4, kernel=(3, 3), name="c"), name="b"

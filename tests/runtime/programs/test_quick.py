@@ -93,7 +93,7 @@ def test_the_quick_program_stays_where_the_other_cannot_be_made(
     assert is_settled()
 
 
-def test_nothing_else_is(compiled: list[dict[str, str]]) -> None:
+def test_only_slow_programs_are_compiled_twice(compiled: list[dict[str, str]]) -> None:
     x = nd.array([1.0, 2.0])
     x.wait_to_read()
     for _ in range(executable_cache.QUICK_RUNS + 2):
@@ -101,7 +101,9 @@ def test_nothing_else_is(compiled: list[dict[str, str]]) -> None:
     assert compiled == [{}]
 
 
-def test_compiling_at_once_is_for_speed(compiled: list[dict[str, str]]) -> None:
+def test_a_scope_that_compiles_immediately_optimizes_for_speed(
+    compiled: list[dict[str, str]],
+) -> None:
     x = nd.ones((2, 2))
     x.wait_to_read()
     before = len(compiled)

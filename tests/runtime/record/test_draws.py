@@ -48,7 +48,7 @@ def is_pending() -> bool:
     return keys._on_host._pushed > keys._on_host._drawn
 
 
-def test_nobody_waits_for_a_large_draw_and_all_are_in_order(gate: threading.Event) -> None:
+def test_a_large_draw_does_not_block_and_keeps_the_order_of_draws(gate: threading.Event) -> None:
     mx.random.seed(5)
     drawn = [uniform(count) for count in (SMALL, LARGE, SMALL, LARGE)]
     assert is_pending()
@@ -68,7 +68,7 @@ def test_a_seed_does_not_wait(gate: threading.Event) -> None:
     np.testing.assert_array_equal(before.asnumpy(), expected(LARGE)[0])
 
 
-def test_what_is_drawn_on_the_host_comes_after_pending_draws(gate: threading.Event) -> None:
+def test_draws_on_the_host_wait_for_pending_draws(gate: threading.Event) -> None:
     mx.random.seed(5)
     first = uniform(LARGE)
     threading.Timer(0.2, gate.set).start()

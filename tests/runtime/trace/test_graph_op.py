@@ -16,7 +16,7 @@ def test_equal_graphs_share_an_operator() -> None:
     assert graph_op(graph(), "g") is graph_op(graph(), "g")
 
 
-def test_what_differs_does_not() -> None:
+def test_different_graphs_do_not_share_an_operator() -> None:
     first = graph_op(graph(), "g")
     others = [
         graph_op(graph(3.0), "g"),
@@ -42,7 +42,7 @@ def test_evaluating_in_a_loop_compiles_no_more() -> None:
     assert all((each == results[0]).all() for each in results)
 
 
-def test_graphs_that_call_python_keep_to_themselves() -> None:
+def test_graphs_that_call_python_are_not_shared() -> None:
     @mx.operator.register("doubles_for_graph_op")
     class DoublesProp(mx.operator.CustomOpProp):
         def create_operator(self, ctx, shapes, dtypes):
@@ -52,7 +52,7 @@ def test_graphs_that_call_python_keep_to_themselves() -> None:
     assert graph_op(y.graph, "g") is not graph_op(y.graph, "g")
 
 
-def test_what_draws_the_input_of_a_large_graph_is_a_program_of_its_own() -> None:
+def test_the_random_input_of_a_large_graph_is_a_separate_program() -> None:
     def call(layers: int) -> dict[str, int]:
         net = mx.gluon.nn.HybridSequential()
         net.add(*[mx.gluon.nn.Activation("relu") for _ in range(layers)])

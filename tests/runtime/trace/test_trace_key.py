@@ -24,7 +24,7 @@ def test_the_first_and_the_same() -> None:
     assert KEY.reasons(replace(KEY)) == []
 
 
-def test_every_reason_is_told() -> None:
+def test_every_reason_for_a_new_trace_is_named() -> None:
     def why(**changed) -> list[str]:
         return replace(KEY, **changed).reasons(KEY)
 

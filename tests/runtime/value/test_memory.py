@@ -72,7 +72,7 @@ def test_every_array_is_logged_with_its_line_and_its_life() -> None:
     assert of["_ones"].born <= of["from host"].born < of["from host"].died
 
 
-def test_the_peak_and_who_was_alive_at_it() -> None:
+def test_the_log_names_the_peak_and_the_arrays_alive_at_it() -> None:
     with mx.runtime.memory() as log:
         start = log.timeline()[-1][1] if log.timeline() else 0
         a = ready(1000 * KB)
@@ -182,14 +182,14 @@ def test_without_a_log_the_error_says_how_to_get_lines() -> None:
     assert big.shape == (1000, KB)
 
 
-def test_what_was_recorded_beside_it_is_told_too_and_later_work_goes_on() -> None:
+def test_work_recorded_with_a_failed_allocation_fails_too_and_later_work_continues() -> None:
     expected = nd.ones((HUGE,))
     with pytest.raises(OutOfMemoryError):
         expected.wait_to_read()
     assert (ready(2) + 1).asnumpy().tolist() == [2, 2]
 
 
-def test_the_last_log_is_kept_and_holds_no_array() -> None:
+def test_the_last_log_remains_and_references_no_array() -> None:
     from mixnet.runtime.value.memory import last_log
 
     with mx.runtime.memory() as log:

@@ -50,7 +50,7 @@ def test_arrays_views_and_attributes_get_their_contents_back() -> None:
     assert (counts.by_name, counts.total) == ({"a": 1}, 1)
 
 
-def test_what_succeeds_stays_and_what_is_written_afterwards() -> None:
+def test_successful_and_later_writes_persist() -> None:
     array = nd.ones((2,))
     all_or_nothing(lambda: array.__iadd__(1))
     array += 1
@@ -77,7 +77,7 @@ def test_the_outer_scope_undoes_what_an_inner_one_has_done() -> None:
     np.testing.assert_array_equal(array.asnumpy(), [1, 1])
 
 
-def test_what_another_thread_has_written_since_stays() -> None:
+def test_writes_of_another_thread_are_not_undone() -> None:
     array = nd.ones((2,))
 
     def work() -> None:

@@ -2,7 +2,7 @@
 
 from mixnet.contrib.amp.lists.declared import conditional, in_half, losses
 
-# Names that MXNet lists apart from the operator that they stand for.
+# Names that MXNet lists separately from the operator that they stand for.
 _TAKE_WHAT_COMES = ["_add", "_sparse_FullyConnected", "_sparse_concat", "_sparse_sinh"]
 _SPARSE_SUM = "_sparse_sum"
 

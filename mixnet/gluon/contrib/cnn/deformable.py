@@ -80,15 +80,17 @@ class _Deformable(HybridBlock):
             "offset": (offset_weight_initializer, offset_bias_initializer),
             "deformable_conv": (weight_initializer, bias_initializer),
         }
+        settings = {"offset": self._kwargs_offset, "deformable_conv": self._kwargs_deformable_conv}
         order = list(initializers) if self._offset_first else list(initializers)[::-1]
         with self.name_scope():
             for part in order:
-                self._own_convolution(part, *initializers[part])
+                self._own_convolution(part, settings[part], *initializers[part])
             self.act = Activation(activation, prefix=activation + "_") if activation else None
 
-    def _own_convolution(self, part: str, weight: _Initial, bias: _Initial) -> None:
+    def _own_convolution(
+        self, part: str, settings: dict[str, Any], weight: _Initial, bias: _Initial
+    ) -> None:
         """The parameters of one of the two convolutions."""
-        settings: dict[str, Any] = getattr(self, f"_kwargs_{part}")
         filters = settings["num_filter"]
         shape = weight_shape(
             "Convolution",

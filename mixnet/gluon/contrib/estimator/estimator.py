@@ -7,6 +7,7 @@ import logging
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeValueError
@@ -291,7 +292,7 @@ class Estimator:
                 added.append(make())
         known = {id(metric) for metric in (*self.train_metrics, *self.val_metrics)}
         for handler in handlers:
-            for metric in getattr(handler, "metrics", None) or ():
+            for metric in handler.metrics:
                 if id(metric) not in known:
                     raise AttributeValueError(
                         f"{type(handler).__name__} has the metric {metric}, which is not one of "
@@ -300,8 +301,7 @@ class Estimator:
         return sorted(handlers + added, key=_priority)
 
 
-def _priority(handler: object) -> float:
-    return getattr(handler, "priority", 0)
+_priority = attrgetter("priority")
 
 
 class _HandlersByKind:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 class EventHandler:
     """Base of handlers. Those with a lower ``priority`` (default 0) are called first."""
 
+    priority: float = 0
+    metrics: Sequence[EvalMetric] = ()
+    """The estimator's metrics that it updates or shows."""
+
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         inherit_arguments(cls)

@@ -74,10 +74,11 @@ class VariationalDropoutCell(ModifierCell):
     def _mask(self, F: ModuleType, part: str, like: Tensor) -> Any:
         """The mask of inputs, states or outputs, sampled at first use."""
         name = f"drop_{part}_mask"
-        if getattr(self, name) is None:
-            rate = getattr(self, f"drop_{part}")
-            setattr(self, name, F.Dropout(F.ones_like(like), p=rate))
-        return getattr(self, name)
+        mask = getattr(self, name)
+        if mask is None:
+            mask = F.Dropout(F.ones_like(like), p=getattr(self, f"drop_{part}"))
+            setattr(self, name, mask)
+        return mask
 
     def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Sequence[Tensor]) -> Any:
         """A step of the cell with masked inputs, state and output."""

@@ -6,8 +6,7 @@ from typing import Any
 
 from mixnet.context import Context, cpu
 from mixnet.gluon import nn
-from mixnet.gluon.model_zoo.model_store import FOLDER
-from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
+from mixnet.gluon.model_zoo.model_store import FOLDER, with_pretrained
 from mixnet.gluon.model_zoo.vision.classifier import Classifier
 
 __all__ = ["AlexNet", "alexnet"]
@@ -56,6 +55,4 @@ def alexnet(
         kwargs: arguments of the class.
     """
     net = AlexNet(**kwargs)
-    if pretrained:
-        load_pretrained(net, "alexnet", ctx, root)
-    return net
+    return with_pretrained(net, pretrained, "alexnet", ctx, root)

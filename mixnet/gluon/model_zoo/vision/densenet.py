@@ -8,8 +8,7 @@ from typing import Any
 from mixnet.context import Context, cpu
 from mixnet.gluon import nn
 from mixnet.gluon.contrib.nn import HybridConcurrent, Identity
-from mixnet.gluon.model_zoo.model_store import FOLDER
-from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
+from mixnet.gluon.model_zoo.model_store import FOLDER, with_pretrained
 from mixnet.gluon.model_zoo.vision.classifier import Classifier
 
 __all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201"]
@@ -132,9 +131,7 @@ def get_densenet(
     """
     num_init_features, growth_rate, block_config = densenet_spec[num_layers]
     net = DenseNet(num_init_features, growth_rate, block_config, **kwargs)
-    if pretrained:
-        load_pretrained(net, f"densenet{num_layers}", ctx, root)
-    return net
+    return with_pretrained(net, pretrained, f"densenet{num_layers}", ctx, root)
 
 
 def densenet121(**kwargs: Any) -> DenseNet:

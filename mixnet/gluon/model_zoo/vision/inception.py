@@ -7,8 +7,7 @@ from typing import Any
 from mixnet.context import Context, cpu
 from mixnet.gluon import nn
 from mixnet.gluon.contrib.nn import HybridConcurrent
-from mixnet.gluon.model_zoo.model_store import FOLDER
-from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
+from mixnet.gluon.model_zoo.model_store import FOLDER, with_pretrained
 from mixnet.gluon.model_zoo.vision.classifier import Classifier
 
 __all__ = ["Inception3", "inception_v3"]
@@ -168,6 +167,4 @@ def inception_v3(
         kwargs: arguments of the class.
     """
     net = Inception3(**kwargs)
-    if pretrained:
-        load_pretrained(net, "inceptionv3", ctx, root)
-    return net
+    return with_pretrained(net, pretrained, "inceptionv3", ctx, root)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mixnet.context import Context, cpu
 from mixnet.gluon import nn
 from mixnet.gluon.block import HybridBlock
-from mixnet.gluon.model_zoo.model_store import FOLDER
-from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
+from mixnet.gluon.model_zoo.model_store import FOLDER, with_pretrained
 from mixnet.gluon.model_zoo.vision.classifier import Classifier
 
 if TYPE_CHECKING:
@@ -172,9 +171,7 @@ def get_mobilenet(
         kwargs: arguments of the class.
     """
     net = MobileNet(multiplier, **kwargs)
-    if pretrained:
-        load_pretrained(net, f"mobilenet{_suffix(multiplier)}", ctx, root)
-    return net
+    return with_pretrained(net, pretrained, f"mobilenet{_suffix(multiplier)}", ctx, root)
 
 
 def get_mobilenet_v2(
@@ -194,9 +191,7 @@ def get_mobilenet_v2(
         kwargs: arguments of the class.
     """
     net = MobileNetV2(multiplier, **kwargs)
-    if pretrained:
-        load_pretrained(net, f"mobilenetv2_{_suffix(multiplier)}", ctx, root)
-    return net
+    return with_pretrained(net, pretrained, f"mobilenetv2_{_suffix(multiplier)}", ctx, root)
 
 
 def mobilenet1_0(**kwargs: Any) -> MobileNet:

@@ -9,8 +9,7 @@ from mixnet.base import CheckError
 from mixnet.context import Context, cpu
 from mixnet.gluon import nn
 from mixnet.gluon.block import HybridBlock
-from mixnet.gluon.model_zoo.model_store import FOLDER
-from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
+from mixnet.gluon.model_zoo.model_store import FOLDER, with_pretrained
 from mixnet.gluon.model_zoo.vision.classifier import Classifier
 
 if TYPE_CHECKING:
@@ -405,9 +404,7 @@ def get_resnet(
     kind, layers, channels = resnet_spec[num_layers]
     block = resnet_block_versions[version - 1][kind]
     net: ResNetV1 | ResNetV2 = resnet_net_versions[version - 1](block, layers, channels, **kwargs)
-    if pretrained:
-        load_pretrained(net, f"resnet{num_layers}_v{version}", ctx, root)
-    return net
+    return with_pretrained(net, pretrained, f"resnet{num_layers}_v{version}", ctx, root)
 
 
 def resnet18_v1(**kwargs: Any) -> ResNetV1:

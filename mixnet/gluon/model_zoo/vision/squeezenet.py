@@ -8,8 +8,7 @@ from mixnet.base import CheckError
 from mixnet.context import Context, cpu
 from mixnet.gluon import nn
 from mixnet.gluon.contrib.nn import HybridConcurrent
-from mixnet.gluon.model_zoo.model_store import FOLDER
-from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
+from mixnet.gluon.model_zoo.model_store import FOLDER, with_pretrained
 from mixnet.gluon.model_zoo.vision.classifier import Classifier
 
 __all__ = ["SqueezeNet", "squeezenet1_0", "squeezenet1_1"]
@@ -89,9 +88,7 @@ def get_squeezenet(
         kwargs: arguments of the class.
     """
     net = SqueezeNet(version, **kwargs)
-    if pretrained:
-        load_pretrained(net, f"squeezenet{version}", ctx, root)
-    return net
+    return with_pretrained(net, pretrained, f"squeezenet{version}", ctx, root)
 
 
 def squeezenet1_0(**kwargs: Any) -> SqueezeNet:

@@ -8,8 +8,7 @@ from typing import Any
 from mixnet.base import CheckError
 from mixnet.context import Context, cpu
 from mixnet.gluon import nn
-from mixnet.gluon.model_zoo.model_store import FOLDER
-from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
+from mixnet.gluon.model_zoo.model_store import FOLDER, with_pretrained
 from mixnet.gluon.model_zoo.vision.classifier import Classifier
 from mixnet.initializer import Xavier
 
@@ -111,10 +110,8 @@ def get_vgg(
     """
     layers, filters = vgg_spec[num_layers]
     net = VGG(layers, filters, **kwargs)
-    if pretrained:
-        suffix = "_bn" if kwargs.get("batch_norm") else ""
-        load_pretrained(net, f"vgg{num_layers}{suffix}", ctx, root)
-    return net
+    suffix = "_bn" if kwargs.get("batch_norm") else ""
+    return with_pretrained(net, pretrained, f"vgg{num_layers}{suffix}", ctx, root)
 
 
 def vgg11(**kwargs: Any) -> VGG:

@@ -265,12 +265,8 @@ def _choose(which: Any, no: Any, yes: Any) -> Any:
 # np.where branches at each element. Processors predict branches badly if the condition is random, like the
 # signs of activations: a million elements take 4.5 ms, but 0.4 to 1.2 ms with arithmetic on their bits.
 _BRANCHES_UP_TO = 4096  # elements, for which np.where is as fast
-_MASKS: dict[int, Any] = {
-    1: np.int8,
-    2: np.int16,
-    4: np.int32,
-    8: np.int64,
-}  # itemsize -> dtypes of the masks
+# itemsize -> dtypes of the masks
+_MASKS: dict[int, Any] = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
 def choose(condition: np.ndarray, no: Any, yes: Any) -> Any:

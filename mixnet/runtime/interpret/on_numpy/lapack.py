@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from mixnet.runtime.compile.blas import libraries
+from mixnet.runtime.compile.blas import function_of_wheel
 
-_FORMS = ("scipy_{}_64_", "{}_64_")
+_PATTERNS = ("scipy_{}_64_", "{}_64_")
 """Patterns of the names of functions with 64-bit integers in the libraries of NumPy's wheels."""
 
 _NAMES = {"f4": "sgetrf", "f8": "dgetrf"}
@@ -27,7 +26,7 @@ def lu_of(dtype: np.dtype) -> Callable[[np.ndarray], Factored] | None:
     name = _NAMES.get(dtype.str[1:])
     if name is None:
         return None
-    function = _function(name)
+    function = function_of_wheel(name, _PATTERNS)
     return _by_scipy(name) if function is None else _called(function, dtype)
 
 
@@ -58,15 +57,3 @@ def _by_scipy(name: str) -> Callable[[np.ndarray], Factored]:
         return factors, pivots
 
     return factor
-
-
-@cache
-def _function(name: str) -> Any:
-    """A function of the LAPACK in NumPy's wheel; None if there is none."""
-    for library in libraries():
-        for form in _FORMS:
-            function = getattr(library, form.format(name), None)
-            if function is not None:
-                function.restype = None
-                return function
-    return None

@@ -72,9 +72,8 @@ class Tiles:
     ):
         self.low = [low for low, _ in pads]
         self.places = places
-        self.axes = [
-            i for i, tap in enumerate(taps) if tap == 3
-        ]  # spatial axes that are divided into tiles
+        # Spatial axes that are divided into tiles.
+        self.axes = [i for i, tap in enumerate(taps) if tap == 3]
         self.dilation = [d if tap == 3 else 1 for d, tap in zip(dilation, taps, strict=True)]
         self.results = [2 if tap == 3 else 1 for tap in taps]  # results of a tile along each axis
         self.tiles = [
@@ -163,9 +162,8 @@ class Tiles:
         step = self.results[i] * self.dilation[i]
         for half in range(self.results[i]):
             for place in range(self.dilation[i]):
-                element = (
-                    half * self.dilation[i] + place - self.low[i] + start * step
-                )  # of the first
+                # The element of the first window.
+                element = half * self.dilation[i] + place - self.low[i] + start * step
                 first = max(0, -(element // step))
                 last = max(first, min(count, -((element - extent) // step)))
                 begin = element + first * step

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -154,6 +155,16 @@ def test_gradients_are_xlas(number: int, chunk: int, monkeypatch: pytest.MonkeyP
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-5)
 
 
+def gradient_of_the_kernel(convolve: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The gradient of a convolution's kernel, for a gradient of the result with different elements."""
+
+    def gradient(x: Any, w: Any) -> Any:
+        out, pull = jax.vjp(convolve, x, w)
+        return pull(jnp.cos(jnp.arange(out.size, dtype=out.dtype)).reshape(out.shape))[1]
+
+    return gradient
+
+
 def test_the_kernel_of_a_transposed_convolution_multiplies_few_places(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -165,10 +176,7 @@ def test_the_kernel_of_a_transposed_convolution_multiplies_few_places(
     x = rng.normal(size=(2, 3, 8, 8)).astype("float32")
     w = rng.normal(size=(4, 3, 2, 2)).astype("float32")
 
-    def gradient(x: Any, w: Any) -> Any:
-        out, pull = jax.vjp(upsampled, x, w)
-        return pull(jnp.cos(jnp.arange(out.size, dtype=out.dtype)).reshape(out.shape))[1]
-
+    gradient = gradient_of_the_kernel(upsampled)
     products = []
 
     def counted(a: Any, b: Any) -> Any:
@@ -195,7 +203,7 @@ def test_the_kernel_of_a_transposed_convolution_multiplies_few_places(
         ((1, 2, 5), (3, 2, 4), [(3, 3)], (8,), 1),
     ],
 )
-def test_data_whose_elements_lie_apart(data, kernel, pads, spacing, features) -> None:
+def test_data_with_strides_are_convolved(data, kernel, pads, spacing, features) -> None:
     rng = np.random.default_rng(0)
     x, w = (rng.standard_normal(shape).astype(np.float32) for shape in (data, kernel))
     ones = (1,) * len(spacing)
@@ -221,10 +229,7 @@ def test_the_kernel_of_a_convolution_of_single_features_meets_few_places(
     x = rng.normal(size=(1, 4, 8, 8)).astype("float32")
     w = rng.normal(size=(4, 1, 3, 3)).astype("float32")
 
-    def gradient(x: Any, w: Any) -> Any:
-        out, pull = jax.vjp(by_feature, x, w)
-        return pull(jnp.cos(jnp.arange(out.size, dtype=out.dtype)).reshape(out.shape))[1]
-
+    gradient = gradient_of_the_kernel(by_feature)
     sums = []
     einsum = np.einsum
 

@@ -46,7 +46,7 @@ def test_survivors(shape: tuple[int, ...], rule: dict[str, Any]) -> None:
     np.testing.assert_array_equal(interpreted(function, candidates, rows), expected)
 
 
-def test_boxes_that_are_no_numbers_and_equal_ones() -> None:
+def test_boxes_with_nan_and_equal_boxes_are_suppressed_as_on_the_device() -> None:
     rows = np.repeat(boxes(4, classes=False), 3, 0)
     rows[3] = np.nan
     function = partial(

@@ -110,9 +110,7 @@ def gamma_of_jax():
     del OPERATORS["gamma_of_jax"]
 
 
-def test_what_numpy_cannot_do_runs_on_the_device_unless_there_is_none(
-    gamma_of_jax, monkeypatch
-) -> None:
+def test_operations_without_a_numpy_rule_run_on_the_device(gamma_of_jax, monkeypatch) -> None:
     monkeypatch.setenv("MIXNET_RANDOM", "threefry")
     x = mx.nd.ones((2, 2))
     mx.random.seed(3)
@@ -128,7 +126,7 @@ def test_what_numpy_cannot_do_runs_on_the_device_unless_there_is_none(
         x.as_in_context(mx.gpu(0))
 
 
-def test_arrays_of_the_host_go_on_on_the_device() -> None:
+def test_arrays_of_the_host_can_be_used_on_the_device() -> None:
     with on_host():
         matrix = mx.nd.array([[1, 2], [3, 4]])
         matrix.wait_to_read()
@@ -148,7 +146,7 @@ def test_arrays_of_the_host_go_on_on_the_device() -> None:
     np.testing.assert_array_equal(matrix.grad.asnumpy(), 2 * matrix.asnumpy())
 
 
-def test_errors_on_the_host_are_the_operators_own() -> None:
+def test_errors_on_the_host_are_those_of_the_operator() -> None:
     with on_host():
         x = mx.nd.ones((2, 3))
         with pytest.raises(mx.MXNetError, match="dot"):

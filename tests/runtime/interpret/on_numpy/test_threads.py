@@ -39,7 +39,7 @@ def test_each_part_is_computed_once() -> None:
     assert sorted(computed) == list(range(100))
 
 
-def test_parts_run_beside_each_other() -> None:
+def test_parts_run_in_parallel() -> None:
     both = threading.Barrier(2, timeout=60)
     threads.in_parts(lambda part: both.wait(), range(2), 2)
     assert not both.broken
@@ -59,7 +59,7 @@ def test_an_error_in_another_thread_is_raised() -> None:
     assert blas.threads() == before
 
 
-def test_a_forked_process_has_threads_of_its_own() -> None:
+def test_a_forked_process_starts_its_own_threads() -> None:
     threads.in_parts(lambda part: None, range(4), 2)
     with warnings.catch_warnings():
         # Of newer Pythons and JAX, about threads.
