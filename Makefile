@@ -18,6 +18,8 @@ CONSTRAINTS ?= notebooks/constraints.txt
 # Containers often have no other user; JupyterLab would ask for this and end.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 PINNED := $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
+# Elsewhere processes of JAX cannot be forked: pytest-xdist starts them, and each collects the tests itself.
+WORKERS := $(if $(filter Linux,$(shell uname)),--workers auto,-n auto --dist loadgroup)
 # Containers often forbid bytecode files; without them, each of the many processes of tests and notebooks compiles
 # the package again, half a second each.
 export PYTHONDONTWRITEBYTECODE :=
@@ -60,7 +62,7 @@ course: $(VENV)/stamp-lab
 	$(BIN)/python notebooks/run.py --all --freeze
 
 test: $(VENV)/stamp-dev
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest $(WORKERS)
 
 networks: $(VENV)/stamp-dev
 	MIXNET_TEST_NETWORKS=1 $(BIN)/python -m pytest -rs tests/distributed/test_networks.py

@@ -25,6 +25,7 @@ from jaxlib import xla_client
 import mixnet as mx
 from mixnet.runtime.interpret import patience
 from mixnet.runtime.programs import executable_cache
+from tests.workers import GROUP, Workers
 
 TESTS = Path(__file__).parent
 MAPS = Path("/proc/self/maps")
@@ -49,8 +50,29 @@ if jax.__version_info__ < (0, 11):
     QUICK_COMPILATION += " --xla_cpu_use_fusion_emitters=false"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    text = "run the tests in this many forked processes, or 'auto' (on Linux; -n of pytest-xdist everywhere)"
+    parser.addoption("--workers", default="0", metavar="N", help=text)
+
+
+def _workers(config: pytest.Config) -> int:
+    """How many processes run the tests; 0: this one."""
+    number = config.getoption("workers", "0")
+    if number == "auto":
+        return pytest_xdist_auto_num_workers(config)
+    if not number.isdecimal():
+        raise pytest.UsageError(f"--workers={number} is neither 'auto' nor a number")
+    if int(number) and not hasattr(os, "pidfd_open"):
+        raise pytest.UsageError("--workers needs Linux; take -n of pytest-xdist")
+    if int(number) and config.getoption("numprocesses", None):
+        raise pytest.UsageError("--workers and -n exclude each other")
+    return int(number)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Workers take the tests in our order, and programs are compiled quickly."""
+    if number := _workers(config):
+        config.pluginmanager.register(Workers(config, number), "workers")
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = (
             False  # xdist would run groups of one test, such as notebooks, last
@@ -162,16 +184,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Workers take groups in the order of the tests. The longest start first, so that no worker still runs one
     when the others have finished.
     """
-    groups = {item: _group(item) for item in items}
-    for item, group in groups.items():
-        if group != item.nodeid and item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(group))
-    if not hasattr(config, "workerinput"):
+    forked = config.pluginmanager.has_plugin("workers")
+    if not forked and not hasattr(config, "workerinput"):
         return
-    sizes = Counter(groups.values())
+    for item in items:
+        group = item.stash[GROUP] = _group(item)
+        marked = item.get_closest_marker("xdist_group") is not None
+        if not (forked or marked or group == item.nodeid):
+            item.add_marker(pytest.mark.xdist_group(group))
+    sizes = Counter(item.stash[GROUP] for item in items)
 
     def start(item: pytest.Item) -> tuple[int, int]:
-        folder, size = _place(item.path).partition("/")[0], sizes[groups[item]]
+        folder, size = _place(item.path).partition("/")[0], sizes[item.stash[GROUP]]
         if folder in LONGEST:
             return LONGEST.index(folder), size  # there, tests that stand alone are long
         if item.get_closest_marker("spread") is not None:
