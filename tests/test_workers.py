@@ -11,7 +11,7 @@ from tests import processes
 
 CONFTEST = """
 import pytest
-from tests.conftest import pytest_addoption
+from tests.conftest import pytest_addoption, pytest_sessionstart
 from tests.workers import GROUP, Workers
 
 def pytest_configure(config):
@@ -140,6 +140,22 @@ def test_modules_that_compute_are_refused(folder: Path) -> None:
     done = run(folder, "--workers", "2")
     assert done.returncode == 2
     assert "test_computing.py computes when it is imported" in done.stdout
+
+
+@pytest.mark.parametrize("number", [0, 2])
+def test_temporary_files_are_removed(folder: Path, number: int) -> None:
+    code = """
+import subprocess, sys, tempfile
+def test_a():
+    program = "import tempfile; print(tempfile.mkdtemp())"
+    print(tempfile.mkdtemp(), file=open("folders.txt", "a"))
+    subprocess.run([sys.executable, "-c", program], stdout=open("folders.txt", "a"), check=True)
+"""
+    for name in "ab":
+        (folder / f"test_{name}.py").write_text(code)
+    assert run(folder, "--workers", str(number)).returncode == 0
+    folders = [Path(line) for line in (folder / "folders.txt").read_text().splitlines()]
+    assert len(set(folders)) == 4 and not any(each.exists() for each in folders)
 
 
 @pytest.mark.parametrize(
