@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,25 @@ def test_an_error_after_the_last_test_is_one(folder: Path) -> None:
     (folder / "test_end.py").write_text(code)
     done = run(folder, "--workers", "1")
     assert done.returncode != 0 and "other exit codes than 0" in done.stdout + done.stderr
+
+
+def test_ctrl_c_ends_the_workers_too(folder: Path) -> None:
+    code = """
+import os, signal, time
+def test_a(shared):
+    os.killpg(0, signal.SIGINT)  # as a terminal does
+    time.sleep(60)
+"""
+    for name in "ab":
+        (folder / f"test_{name}.py").write_text(code)
+    start = time.monotonic()
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--workers", "2", "."]
+    done = processes.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=120, start_new_session=True
+    )
+    assert done.returncode == 2 and "KeyboardInterrupt" in done.stdout
+    assert time.monotonic() - start < 60
+    assert (folder / "ends.txt").read_text().count("torn down by") >= 1
 
 
 def test_modules_that_compute_are_refused(folder: Path) -> None:
