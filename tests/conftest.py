@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import faulthandler
 import functools
 import gc
 import itertools
 import os
 import random
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -65,6 +68,19 @@ def pytest_configure(config: pytest.Config) -> None:
         mx.test_utils.set_default_context(mx.context.as_context(context))
         if context.startswith("cpu"):
             jax.config.update("jax_default_device", "cpu")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Temporary files of tests, and of the programs that they start, are removed when the run has ended."""
+    session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # which pytest keeps for a while
+    folder, process = tempfile.mkdtemp(prefix="mixnet-tests-"), os.getpid()
+    tempfile.tempdir = os.environ["TMPDIR"] = folder
+
+    @atexit.register
+    def _remove() -> None:
+        if os.getpid() == process:  # not a forked one
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Failures:
@@ -161,12 +177,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Workers take groups in the order of the tests. The longest start first, so that no worker still runs one
     when the others have finished.
     """
+    if not hasattr(config, "workerinput"):
+        return
     groups = {item: _group(item) for item in items}
     for item, group in groups.items():
         if group != item.nodeid and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(group))
-    if not hasattr(config, "workerinput"):
-        return
     sizes = Counter(groups.values())
 
     def start(item: pytest.Item) -> tuple[int, int]:

@@ -105,14 +105,14 @@ FUNCTIONS: dict[str, Callable[[], Any]] = {
     )(integers()),
 }  # fmt: skip
 
-AUGMENTERS: list[image.Augmenter] = [
-    image.ResizeAug(15), image.ForceResizeAug((12, 13)), image.RandomCropAug((12, 9)),
-    image.RandomSizedCropAug((12, 9), 0.2, (0.7, 1.4)), image.CenterCropAug((12, 9)),
-    image.BrightnessJitterAug(0.4), image.ContrastJitterAug(0.4), image.SaturationJitterAug(0.4),
-    image.HueJitterAug(0.4), image.ColorJitterAug(0.3, 0.4, 0.2),
-    image.LightingAug(0.1, PCA_VALUES, PCA_VECTORS), image.ColorNormalizeAug([1, 2, 3], [2, 3, 4]),
-    image.RandomGrayAug(1), image.HorizontalFlipAug(1), image.CastAug("float16"),
-]  # fmt: skip
+AUGMENTERS: dict[str, tuple[Any, ...]] = {
+    "ResizeAug": (15,), "ForceResizeAug": ((12, 13),), "RandomCropAug": ((12, 9),),
+    "RandomSizedCropAug": ((12, 9), 0.2, (0.7, 1.4)), "CenterCropAug": ((12, 9),),
+    "BrightnessJitterAug": (0.4,), "ContrastJitterAug": (0.4,), "SaturationJitterAug": (0.4,),
+    "HueJitterAug": (0.4,), "ColorJitterAug": (0.3, 0.4, 0.2), "LightingAug": (0.1, PCA_VALUES, PCA_VECTORS),
+    "ColorNormalizeAug": ([1, 2, 3], [2, 3, 4]), "RandomGrayAug": (1,), "HorizontalFlipAug": (1,),
+    "CastAug": ("float16",),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("key", FUNCTIONS)
@@ -122,24 +122,22 @@ def test_functions(key: str) -> None:
     check(key, FUNCTIONS[key]())
 
 
-@pytest.mark.parametrize("augmenter", AUGMENTERS, ids=lambda a: type(a).__name__)
-def test_augmenters(augmenter: image.Augmenter) -> None:
+@pytest.mark.parametrize("name", AUGMENTERS)
+def test_augmenters(name: str) -> None:
+    augmenter = getattr(image, name)(*AUGMENTERS[name])
     source = floats()
     for picture in (source, SOURCE.astype(np.float32)):
         random.seed(5)
         np.random.seed(5)
         transformed = augmenter(picture)
         assert isinstance(transformed, type(picture))
-        check(f"aug_{type(augmenter).__name__}", transformed if picture is source else mx.nd.array(
+        check(f"aug_{name}", transformed if picture is source else mx.nd.array(
             transformed, dtype=transformed.dtype))  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "augmenter",
-    [a for a in AUGMENTERS if "Jitter" in type(a).__name__ or "Nor" in type(a).__name__],
-    ids=lambda a: type(a).__name__,
-)
-def test_colours_change_in_place(augmenter: image.Augmenter) -> None:
+@pytest.mark.parametrize("name", [a for a in AUGMENTERS if "Jitter" in a or "Nor" in a])
+def test_colours_change_in_place(name: str) -> None:
+    augmenter = getattr(image, name)(*AUGMENTERS[name])
     source = floats()
     changed = augmenter(source)
     if isinstance(augmenter, image.HueJitterAug):

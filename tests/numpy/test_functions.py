@@ -8,6 +8,7 @@ holds. Where MXNet refused what NumPy computes, mixnet may refuse as well or giv
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -90,8 +91,14 @@ def _numpy_semantics():
     mx.npx.reset_np()
 
 
+def _named(text: str) -> dict[str, Any]:
+    """The arrays that an expression uses: creating all of them takes longer than most expressions."""
+    words = set(re.findall(r"\w+", text))
+    return {name: array for name, array in ARRAYS.items() if name in words}
+
+
 def _result_and_error(text: str, path: Any) -> tuple[Any, Exception | None]:
-    arrays = {k: mx.np.array(v, dtype=v.dtype) for k, v in ARRAYS.items()}
+    arrays = {k: mx.np.array(v, dtype=v.dtype) for k, v in _named(text).items()}
     scope = {"np": mx.np, "npx": mx.npx, "onp": onp, "PATH": str(path / "arrays.params"), **arrays}
     with warnings.catch_warnings(), onp.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -102,7 +109,7 @@ def _result_and_error(text: str, path: Any) -> tuple[Any, Exception | None]:
 
 
 def _reference(text: str) -> Any:
-    scope = {"np": onp, "onp": onp, **{k: v.copy() for k, v in ARRAYS.items()}}
+    scope = {"np": onp, "onp": onp, **{k: v.copy() for k, v in _named(text).items()}}
     with warnings.catch_warnings(), onp.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:

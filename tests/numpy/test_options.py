@@ -9,9 +9,14 @@ import pytest
 
 import mixnet as mx
 
-X = mx.np.ones((2,))
 NAMED: list[Any] = ["float32", np.float64, "int8"]
 OTHER: list[Any] = [np.dtype("float32"), bool, float, "x", 3]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _arrays() -> None:
+    global X
+    X = mx.np.ones((2,))
 
 
 @pytest.mark.parametrize("name", ["isnan", "exp", "logical_not", "add", "maximum"])

@@ -7,7 +7,11 @@ import pytest
 
 from mixnet import np
 
-X = np.array([[1.0, 2, 3], [4, 5, 6]])
+
+@pytest.fixture(scope="module", autouse=True)
+def _arrays() -> None:
+    global X
+    X = np.array([[1.0, 2, 3], [4, 5, 6]])
 
 
 def test_numpys_function_computes_what_ours_does_not_define() -> None:

@@ -8,8 +8,13 @@ import pytest
 
 from mixnet import nd, sym
 
-A = nd.ones((2, 3))
 X = sym.var("x")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _arrays() -> None:
+    global A
+    A = nd.ones((2, 3))
 
 
 @pytest.mark.parametrize(

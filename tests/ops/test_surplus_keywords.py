@@ -8,7 +8,11 @@ import pytest
 import mixnet as mx
 from mixnet import nd, sym
 
-x = nd.array([1.0, 2.0])
+
+@pytest.fixture(scope="module", autouse=True)
+def _arrays() -> None:
+    global x
+    x = nd.array([1.0, 2.0])
 
 
 def test_an_operator_without_attributes_ignores_them() -> None:

@@ -61,8 +61,13 @@ def test_the_error_names_the_attribute(hybridize: bool) -> None:
         net(nd.ones((2, 3)))
 
 
-x = nd.array([[1, 2], [3, 4]])
 s = sym.var("s")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _arrays() -> None:
+    global x
+    x = nd.array([[1, 2], [3, 4]])
 
 
 @pytest.mark.parametrize(

@@ -76,22 +76,26 @@ def test_the_list_is_ranked() -> None:
 
 # ---- what they do: the answers are those of MXNet 1.9.1 -------------------------------------------
 
-x = nd.arange(12).reshape((2, 3, 2))
+
+@pytest.fixture(scope="module", autouse=True)
+def _arrays() -> None:
+    global x
+    x = nd.arange(12).reshape((2, 3, 2))
 
 
 @pytest.mark.parametrize(
     ("inputs", "shapes", "axis", "batch"),
     [
-        ((3, x, "NTC", False), [(2, 2)] * 3, 1, 2),
-        ((3, x, "NTC", True), (2, 3, 2), 1, 2),
-        ((3, x, "TNC", False, "NTC"), [(2, 2)] * 3, 0, 3),
-        ((3, x, "TNC", True, "NTC"), (3, 2, 2), 0, 3),
-        ((None, [x[0], x[1]], "NTC", True), (3, 2, 2), 1, 3),
-        ((2, [x[0], x[1]], "NTC", None), [(3, 2)] * 2, 1, 3),
+        (lambda: (3, x, "NTC", False), [(2, 2)] * 3, 1, 2),
+        (lambda: (3, x, "NTC", True), (2, 3, 2), 1, 2),
+        (lambda: (3, x, "TNC", False, "NTC"), [(2, 2)] * 3, 0, 3),
+        (lambda: (3, x, "TNC", True, "NTC"), (3, 2, 2), 0, 3),
+        (lambda: (None, [x[0], x[1]], "NTC", True), (3, 2, 2), 1, 3),
+        (lambda: (2, [x[0], x[1]], "NTC", None), [(3, 2)] * 2, 1, 3),
     ],
 )
 def test_format_sequence(inputs: Any, shapes: Any, axis: int, batch: int) -> None:
-    data, time, F, size = gluon.rnn.rnn_cell._format_sequence(*inputs)
+    data, time, F, size = gluon.rnn.rnn_cell._format_sequence(*inputs())
     results = [each.shape for each in data] if isinstance(data, list) else data.shape
     assert (results, time, F, size) == (shapes, axis, nd, batch)
 

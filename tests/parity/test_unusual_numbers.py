@@ -27,8 +27,11 @@ def update(name: str, **attributes: Any) -> Callable[[], Any]:
 
 
 def group(*numbers: float) -> Callable[[], Any]:
-    data = nd.array(numbers).reshape((1, 2, 3))
-    return lambda: nd.GroupNorm(data, nd.ones(1), nd.zeros(1), num_groups=1)
+    def normalize() -> nd.NDArray:
+        data = nd.array(numbers).reshape((1, 2, 3))
+        return nd.GroupNorm(data, nd.ones(1), nd.zeros(1), num_groups=1)
+
+    return normalize
 
 
 RESULTS: dict[str, tuple[Callable[[], Any], list[float]]] = {

@@ -31,7 +31,7 @@ def graphs(draw) -> Graph:
     return Graph(heads, tuple(variables))
 
 
-ARRAYS = [jnp.asarray([0.3, -0.7], jnp.float32), jnp.asarray([0.9, 0.2], jnp.float32)]
+ARRAYS = [np.asarray([0.3, -0.7], "float32"), np.asarray([0.9, 0.2], "float32")]
 QUICK = settings(max_examples=25, deadline=None)
 
 

@@ -13,7 +13,11 @@ import pytest
 from mixnet.private_jax import derivatives
 from mixnet.private_jax.derivatives import CustomJVP, CustomVJP
 
-X = jnp.array([[0.5, -1.5, 2.0], [3.0, 0.25, -4.0]])
+
+@pytest.fixture(scope="module", autouse=True)
+def _arrays() -> None:
+    global X
+    X = jnp.array([[0.5, -1.5, 2.0], [3.0, 0.25, -4.0]])
 
 
 def _doubled_slope(times: float) -> Callable[..., Any]:

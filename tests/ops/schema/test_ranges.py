@@ -20,8 +20,12 @@ from mixnet.ops.schema.attributes import Attribute, Positive, Scalar, Share, att
 from mixnet.ops.schema.ranges import AxisOf, Length, Range
 
 np, npx = mx.np, mx.npx
-X = nd.ones((2, 3))
-IMAGES = nd.ones((1, 2, 5, 5))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _arrays() -> None:
+    global X, IMAGES
+    X, IMAGES = nd.ones((2, 3)), nd.ones((1, 2, 5, 5))
 
 
 # ---- ranges ---------------------------------------------------------------------------------------

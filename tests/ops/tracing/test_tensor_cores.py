@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from mixnet.ops.nn.convolve import convolve
 from mixnet.ops.tracing.tensor_cores import products_for
 
-IMAGE, KERNEL = jnp.zeros((1, 2, 5, 5)), jnp.zeros((3, 2, 3, 3))
+IMAGE, KERNEL = np.zeros((1, 2, 5, 5), "float32"), np.zeros((3, 2, 3, 3), "float32")
 
 
 def exact(platform: str) -> tuple[bool, bool]:
