@@ -66,9 +66,9 @@ class Agreement:
         self._say = say
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        self._count = 0
-        self._previous = Description("")
-        self._successors: dict[Description, Description | None] = {}  # None: there are several
+        self.count = 0  # of exchanges that were noted
+        self._previous = ""
+        self._successors: dict[str, str | None] = {}  # of texts; None: there are several
         # By number, those that were not asked about, with the lines that called them.
         self._descriptions: dict[int, tuple[Description, str | None]] = {}
         self._requested: set[int] = set()  # by others, not reached here yet
@@ -87,16 +87,15 @@ class Agreement:
             its number for ``wait``; 0 if there is nothing to wait for.
         """
         with self._lock:
-            self._count += 1
-            number, previous = self._count, self._previous
-            self._previous = description
-            missing = Description("")
-            known = self._successors.setdefault(previous, missing)
-            is_known = known == description
+            self.count += 1
+            number, previous = self.count, self._previous
+            self._previous = description.text
+            known = self._successors.get(previous, "")
+            is_known = known == description.text
             if is_known:
                 is_requested = self._take(number, description, line)
             else:
-                self._successors[previous] = description if known is missing else None
+                self._successors[previous] = None if known != "" else description.text
             if not is_known or is_requested:
                 self._unsaid.append(description.message(number, line))
         return 0 if is_known else number
