@@ -45,8 +45,11 @@ class Description:
             number: of the exchange.
             line: ``file:line`` of the program that called it, which may differ between processes.
         """
-        text = self.text[:LONGEST_TEXT] + (f" at {line[-_LONGEST_LINE:]}" if line else "")
-        return {"number": number, "digest": self.digest, "text": text}
+        return {"number": number, "digest": self.digest, "text": self.called_at(line)}
+
+    def called_at(self, line: str | None) -> str:
+        """The text and the line that called the exchange, shortened."""
+        return self.text[:LONGEST_TEXT] + (f" at {line[-_LONGEST_LINE:]}" if line else "")
 
 
 class DisagreementError(MXNetError):
@@ -67,6 +70,7 @@ class Agreement:
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self.count = 0  # of exchanges that were noted
+        self.begun = 0  # the number of the last one that has begun
         self._previous = ""
         self._successors: dict[str, str | None] = {}  # of texts; None: there are several
         # By number, those that were not asked about, with the lines that called them.
@@ -151,6 +155,12 @@ class Agreement:
             self._changed.notify_all()
         if answer is not None:
             self._say(ask=answer)
+
+    def end(self, error: DisagreementError) -> None:
+        """Let no exchange go on, unless there is another error already."""
+        with self._changed:
+            self.difference = self.difference or error
+            self._changed.notify_all()
 
     def wake(self) -> None:
         """Wake all waiting threads, so that they check again whether it is over."""

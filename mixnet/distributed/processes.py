@@ -15,6 +15,7 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
@@ -24,6 +25,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from mixnet import config
 from mixnet.base import MXNetError
+from mixnet.distributed import deadlocks
 from mixnet.distributed.agreement import Description
 from mixnet.distributed.awaited import WITHOUT_LIMIT, Awaited, Result, Steps
 from mixnet.distributed.buckets import flattened, places_in
@@ -62,6 +64,23 @@ _PATIENCE = 3.0  # seconds between a broken connection and the message that name
 Rows = Sequence[Sequence[Value]]
 
 
+@dataclass(frozen=True)
+class _Call:
+    """A call of an exchange.
+
+    Args:
+        question: its number for ``Agreement.wait``; 0 if the processes are known to agree.
+        place: its number among the exchanges of its processes.
+        description: of the exchange.
+        line: of the program.
+    """
+
+    question: int
+    place: int
+    description: Description
+    line: str | None
+
+
 class World:
     """The processes of a job, as seen by one of them.
 
@@ -80,6 +99,7 @@ class World:
             "exchanges between processes"
         )  # written by each, so they run in the order of pushing
         self.broken: BaseException | None = None
+        self._ranks: tuple[int, ...] = ()  # of a part of the job
         self._direct: Direct | None = None
         self._ordering = threading.Lock()
         self._turns = Turns()
@@ -267,6 +287,7 @@ class World:
                 try:
                     begun = _continued(next(begun), begun)
                 except StopIteration as end:
+                    self.agreement.begun = self.agreement.count
                     pairs = zip(specs, end.value, strict=True)
                     return [_of_shared_memory(spec, array) for spec, array in pairs]
                 except Exception as error:
@@ -289,7 +310,8 @@ class World:
                 inputs.clear()
                 holder.fill(result)
 
-            self._push_task(run, reads, (holder.var,), priority, name, number, line, nbytes)
+            call = _Call(number, self.agreement.count, description, line)
+            self._push_task(run, reads, (holder.var,), priority, name, call, nbytes)
         self.agreement.speak()
         return values
 
@@ -325,7 +347,8 @@ class World:
         # engine, which runs a task while it is pushed: threads then take turns.
         with whole_or_not_at_all(), self._ordering:
             number = self.agreement.note(description, line)
-            self._push_task(work, reads, writes, priority, name, number, line, nbytes)
+            call = _Call(number, self.agreement.count, description, line)
+            self._push_task(work, reads, writes, priority, name, call, nbytes)
         self.agreement.speak()
 
     def _push_task(
@@ -335,11 +358,11 @@ class World:
         writes: Sequence[Var],
         priority: int,
         name: str,
-        number: int,
-        line: str | None,
+        call: _Call,
         nbytes: float,
     ) -> None:
-        """Push the exchange of a number, in the order of numbers."""
+        """Push an exchange that was called, in the order of the calls."""
+        number = call.question
 
         def steps() -> Steps[None]:
             if number:
@@ -350,10 +373,13 @@ class World:
         turn = Turn(steps(), self.check, nbytes <= _SHORT_BYTES)
 
         def start(done: Done) -> None:
+            self.agreement.begun = call.place
             turn.done = done
             self._turns.put(turn)
 
         def on_wait(seconds: float) -> None:
+            if seconds > deadlocks.SECONDS:
+                self._report(turn, call)
             if current.naive:
                 turn.wait()
             # An exchange notices the end of a connection; this is for ends that it cannot see.
@@ -375,8 +401,17 @@ class World:
             name,
             on_wait,
             quick=True,
-            source=line,
+            source=call.line,
         )
+
+    def _report(self, turn: Turn, call: _Call) -> None:
+        """Tell the scheduler, once, that this process waits in an exchange."""
+        begun = self.member.begun()
+        # In this order: what had not ended afterwards had not ended when the others were counted.
+        if turn.done is not None and not turn.is_reported:
+            turn.is_reported = True
+            text = call.description.called_at(call.line)
+            self.member.report_waiting(self._ranks, call.place, text, begun)
 
     def _is_over(self) -> bool:
         return self.broken is not None or self.member.lost is not None or bool(self._left())

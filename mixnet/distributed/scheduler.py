@@ -16,6 +16,7 @@ from typing import Any
 from mixnet import config
 from mixnet.distributed.addresses import bind_address, free_port, is_loopback
 from mixnet.distributed.agreement import Questions
+from mixnet.distributed.deadlocks import Deadlocks
 from mixnet.distributed.job import EXIT_NOT_JOINED, STARTED_BY_WORKER, Job, JobError
 from mixnet.distributed.lines import LONGEST, keep_alive, packed, quiet, unpacked
 from mixnet.distributed.tls import HOW, context, refusal
@@ -67,6 +68,7 @@ class Scheduler:
         self.failure = ""
         self._ending: Peer | None = None  # the process that failed, until it has ended
         self._questions: dict[tuple[int, ...], Questions] = {}  # by the ranks of those concerned
+        self._deadlocks = Deadlocks(job.workers)
         self._key = ""  # path of the job's key, when servers are wanted
         self._serving: dict[int, list[Any]] = {}  # address and port of servers
         self._service: Any = None
@@ -136,6 +138,9 @@ class Scheduler:
                     self._tell_workers({"servers": self._serving})
                 elif "ask" in message and peer.rank is not None:
                     self._answer(peer.rank, message)
+                elif "waits" in message and peer.rank is not None:
+                    circle = self._deadlocks.add(peer.rank, message["waits"])
+                    self._tell_workers({"deadlock": circle} if circle else {})
         except (TimeoutError, OSError, ValueError, KeyError, TypeError):
             pass  # the connection has ended, or sent an invalid message
         finally:
