@@ -118,6 +118,8 @@ class Member:
             part = message.get("part")
             agreement = self.agreement if part is None else self.agreement_of(tuple(part))
             agreement.hear(message)
+            if "alive" in message:
+                self._say(alive=True)
             if "deadlock" in message:
                 error = DisagreementError(explained(message["deadlock"]))
                 for each in self._all_agreements():

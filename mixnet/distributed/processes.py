@@ -378,7 +378,8 @@ class World:
             self._turns.put(turn)
 
         def on_wait(seconds: float) -> None:
-            if seconds > deadlocks.SECONDS:
+            if seconds > max(turn.next_report, deadlocks.SECONDS):
+                turn.next_report = seconds + deadlocks.SECONDS
                 self._report(turn, call)
             if current.naive:
                 turn.wait()
@@ -405,11 +406,10 @@ class World:
         )
 
     def _report(self, turn: Turn, call: _Call) -> None:
-        """Tell the scheduler, once, that this process waits in an exchange."""
+        """Tell the scheduler that this process waits in an exchange."""
         begun = self.member.begun()
         # In this order: what had not ended afterwards had not ended when the others were counted.
-        if turn.done is not None and not turn.is_reported:
-            turn.is_reported = True
+        if turn.done is not None:
             text = call.description.called_at(call.line)
             self.member.report_waiting(self._ranks, call.place, text, begun)
 
