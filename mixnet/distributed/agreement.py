@@ -45,8 +45,11 @@ class Description:
             number: of the exchange.
             line: ``file:line`` of the program that called it, which may differ between processes.
         """
-        text = self.text[:LONGEST_TEXT] + (f" at {line[-_LONGEST_LINE:]}" if line else "")
-        return {"number": number, "digest": self.digest, "text": text}
+        return {"number": number, "digest": self.digest, "text": self.called_at(line)}
+
+    def called_at(self, line: str | None) -> str:
+        """The text and the line that called the exchange, shortened."""
+        return self.text[:LONGEST_TEXT] + (f" at {line[-_LONGEST_LINE:]}" if line else "")
 
 
 class DisagreementError(MXNetError):
@@ -66,9 +69,10 @@ class Agreement:
         self._say = say
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        self._count = 0
-        self._previous = Description("")
-        self._successors: dict[Description, Description | None] = {}  # None: there are several
+        self.count = 0  # of exchanges that were noted
+        self.begun = 0  # the number of the last one that has begun
+        self._previous = ""
+        self._successors: dict[str, str | None] = {}  # of texts; None: there are several
         # By number, those that were not asked about, with the lines that called them.
         self._descriptions: dict[int, tuple[Description, str | None]] = {}
         self._requested: set[int] = set()  # by others, not reached here yet
@@ -87,16 +91,15 @@ class Agreement:
             its number for ``wait``; 0 if there is nothing to wait for.
         """
         with self._lock:
-            self._count += 1
-            number, previous = self._count, self._previous
-            self._previous = description
-            missing = Description("")
-            known = self._successors.setdefault(previous, missing)
-            is_known = known == description
+            self.count += 1
+            number, previous = self.count, self._previous
+            self._previous = description.text
+            known = self._successors.get(previous, "")
+            is_known = known == description.text
             if is_known:
                 is_requested = self._take(number, description, line)
             else:
-                self._successors[previous] = description if known is missing else None
+                self._successors[previous] = None if known != "" else description.text
             if not is_known or is_requested:
                 self._unsaid.append(description.message(number, line))
         return 0 if is_known else number
@@ -152,6 +155,12 @@ class Agreement:
             self._changed.notify_all()
         if answer is not None:
             self._say(ask=answer)
+
+    def end(self, error: DisagreementError) -> None:
+        """Let no exchange go on, unless there is another error already."""
+        with self._changed:
+            self.difference = self.difference or error
+            self._changed.notify_all()
 
     def wake(self) -> None:
         """Wake all waiting threads, so that they check again whether it is over."""

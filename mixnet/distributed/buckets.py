@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -64,8 +63,7 @@ def _step(itemsize: int) -> int:
     return max(1, _ALIGNMENT // itemsize)
 
 
-@lru_cache(maxsize=4096)
-def places_in(sizes: tuple[int, ...], itemsize: int, has_any_length: bool) -> tuple[list[int], int]:
+def places_in(sizes: Sequence[int], itemsize: int, has_any_length: bool) -> tuple[list[int], int]:
     """Where each array begins in the flat one, in elements, and how long that is."""
     step = _step(itemsize)
     places, place = [], 0

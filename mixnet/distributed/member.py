@@ -17,7 +17,8 @@ from typing import Any
 
 from mixnet import config
 from mixnet.base import MXNetError
-from mixnet.distributed.agreement import Agreement
+from mixnet.distributed.agreement import Agreement, DisagreementError
+from mixnet.distributed.deadlocks import explained, waiting
 from mixnet.distributed.job import STARTED_BY_WORKER, Job, JobError, WorkerLostError
 from mixnet.distributed.lines import keep_alive, packed, unpacked
 from mixnet.distributed.tls import HOW, Wire, refusal, secured
@@ -117,6 +118,12 @@ class Member:
             part = message.get("part")
             agreement = self.agreement if part is None else self.agreement_of(tuple(part))
             agreement.hear(message)
+            if "alive" in message:
+                self._say(alive=True)
+            if "deadlock" in message:
+                error = DisagreementError(explained(message["deadlock"]))
+                for each in self._all_agreements():
+                    each.end(error)
             if "servers" in message:
                 self.servers = {
                     int(i): (str(a), int(p)) for i, (a, p) in message["servers"].items()
@@ -162,10 +169,24 @@ class Member:
                 self._agreements[ranks] = Agreement(partial(self._say, part=ranks))
             return self._agreements[ranks]
 
-    def _wake(self) -> None:
+    def _all_agreements(self) -> list[Agreement]:
         with self._creating:
-            agreements = [self.agreement, *self._agreements.values()]
-        for each in agreements:
+            return [self.agreement, *self._agreements.values()]
+
+    def begun(self) -> dict[tuple[int, ...], int]:
+        """For the whole job, ``()``, and each part of it the number of the last exchange that has begun."""
+        with self._creating:
+            parts = {ranks: each.begun for ranks, each in self._agreements.items()}
+        return {(): self.agreement.begun, **parts}
+
+    def report_waiting(
+        self, ranks: tuple[int, ...], number: int, text: str, begun: dict[tuple[int, ...], int]
+    ) -> None:
+        """Tell the scheduler that this process waits in an exchange; arguments of ``waiting``."""
+        self._say(waits=waiting(ranks, number, text, begun))
+
+    def _wake(self) -> None:
+        for each in self._all_agreements():
             each.wake()
 
     def let_lost_end(self, seconds: float) -> None:

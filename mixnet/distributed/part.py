@@ -31,7 +31,7 @@ class Part(World):
                 f"rank {whole.rank} is not one of the processes {', '.join(map(str, ranks))}."
             )
         self._whole = whole
-        self.ranks, self.rank, self.size = ranks, ranks.index(whole.rank), len(ranks)
+        self._ranks, self.rank, self.size = ranks, ranks.index(whole.rank), len(ranks)
         self.member, self.wire = whole.member, whole.wire
         self.agreement = whole.member.agreement_of(ranks)
         self._ordering, self._turns = whole._ordering, whole._turns
@@ -52,7 +52,7 @@ class Part(World):
         self._whole.broken = reason
 
     def _left(self) -> list[int]:
-        return sorted({*self.member.left} & {*self.ranks})
+        return sorted({*self.member.left} & {*self._ranks})
 
     def close(self) -> None:
         """Close the connections, after all exchanges."""

@@ -16,12 +16,14 @@ from typing import Any
 from mixnet import config
 from mixnet.distributed.addresses import bind_address, free_port, is_loopback
 from mixnet.distributed.agreement import Questions
+from mixnet.distributed.deadlocks import Deadlocks
 from mixnet.distributed.job import EXIT_NOT_JOINED, STARTED_BY_WORKER, Job, JobError
 from mixnet.distributed.lines import LONGEST, keep_alive, packed, quiet, unpacked
 from mixnet.distributed.tls import HOW, context, refusal
 from mixnet.private_jax.jobs import start_service
 
 HEARTBEAT = 20  # seconds
+ANSWER_SECONDS = 15  # in which a worker has to show that it is alive, if others wait for it
 
 
 @dataclass(eq=False)
@@ -37,6 +39,7 @@ class Peer:
     writer: asyncio.StreamWriter
     has_left: bool = False  # it has done its work, or its end was reported
     is_disconnected: bool = False  # its connection has ended
+    owes_answer: bool = False  # to the question whether it is alive
 
     @property
     def name(self) -> str:
@@ -67,6 +70,10 @@ class Scheduler:
         self.failure = ""
         self._ending: Peer | None = None  # the process that failed, until it has ended
         self._questions: dict[tuple[int, ...], Questions] = {}  # by the ranks of those concerned
+        self._deadlocks = Deadlocks(job.workers)
+        self._questioning: set[asyncio.Task[None]] = (
+            set()
+        )  # workers that have to show that they are alive
         self._key = ""  # path of the job's key, when servers are wanted
         self._serving: dict[int, list[Any]] = {}  # address and port of servers
         self._service: Any = None
@@ -136,6 +143,10 @@ class Scheduler:
                     self._tell_workers({"servers": self._serving})
                 elif "ask" in message and peer.rank is not None:
                     self._answer(peer.rank, message)
+                elif "waits" in message and peer.rank is not None:
+                    self._examine(peer.rank, message["waits"])
+                elif "alive" in message:
+                    peer.owes_answer = False
         except (TimeoutError, OSError, ValueError, KeyError, TypeError):
             pass  # the connection has ended, or sent an invalid message
         finally:
@@ -254,15 +265,15 @@ class Scheduler:
         return port
 
     def _give_up(self) -> None:
-        came = sorted(self.workers)
+        here = [f"rank {', '.join(map(str, sorted(self.workers)))}"] if self.workers else []
+        here += [f"process {peer.pid} on {peer.host}" for peer in self.waiting]  # without a number
         missing = [i for i in range(self.job.workers) if i not in self.workers]
         text = f"rank {', '.join(map(str, missing))}"
         if self.waiting:
             text = f"{len(missing) - len(self.waiting)} of {self.job.workers} workers"
         self._refuse_all(
-            f"After {self.seconds:g} s {text} had not come; of {self.job.workers} workers rank "
-            f"{', '.join(map(str, came)) or '-'} had. Look at what the missing ones printed; "
-            "if they only need "
+            f"After {self.seconds:g} s {text} had not come; of {self.job.workers} workers "
+            f"{', '.join(here) or 'none'} had. Look at what the missing ones printed; if they only need "
             f"longer to start, set MIXNET_JOIN_SECONDS."
         )
 
@@ -307,6 +318,39 @@ class Scheduler:
         answer = questions.ask(rank, message["ask"])
         for each in ranks if answer else ():
             self.workers[each].tell(**answer, **({} if part is None else {"part": part}))
+
+    def _examine(self, rank: int, message: dict[str, Any]) -> None:
+        """A worker has waited for long in an exchange: look whether the others can still come to it.
+
+        Raises:
+            KeyError, TypeError, ValueError: the message is not valid.
+        """
+        circle = self._deadlocks.add(rank, message)
+        if circle:
+            self._tell_workers({"deadlock": circle})
+            return
+        for other in message["ranks"] or self.workers:
+            peer = self.workers[other]
+            if other != rank and not peer.owes_answer and not peer.has_left:
+                peer.owes_answer = True
+                peer.tell(alive=True)
+                task = asyncio.get_running_loop().create_task(self._await_answer(peer))
+                self._questioning.add(task)
+                task.add_done_callback(self._questioning.discard)
+
+    async def _await_answer(self, peer: Peer) -> None:
+        """Give a worker some seconds to answer, which a thread of its own does, whatever it computes."""
+        for _ in range(
+            ANSWER_SECONDS
+        ):  # not one long pause: the whole job may be stopped for a while
+            await asyncio.sleep(1)
+            if not peer.owes_answer or peer.is_disconnected:
+                return
+        self._lose(
+            peer,
+            f"has not answered for {ANSWER_SECONDS} s, while others wait for it: it has been stopped, as by "
+            "Ctrl-Z or a debugger, or its machine hangs",
+        )
 
     def _tell_workers(self, message: dict[str, Any]) -> None:
         for worker in self.workers.values() if message else ():

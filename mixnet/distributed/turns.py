@@ -42,6 +42,7 @@ class Turn:
     def __init__(self, steps: Steps[None], check: Callable[[], None], is_short: bool = False):
         self.done: Done | None = None  # of the engine's task, set when it may begin
         self.is_short = is_short
+        self.next_report = 0.0  # seconds of waiting after which it is reported
         self._steps, self._check = steps, check
         self._free = threading.Lock()  # locked while a thread runs it, and after its end
         self._running = threading.Lock()  # until its end

@@ -35,6 +35,10 @@ def _interrupted(task: Task) -> MXNetError:
     return error
 
 
+def _nothing() -> None:
+    """The work of a task that has ended."""
+
+
 RESOURCES = ("compute", "copy", "io", "communication")
 
 
@@ -356,6 +360,7 @@ class Engine(ABC):
             var.version, task.ended = var.version + 1, task.ended + 1
         if task.state is not State.DONE:
             task.state = State.DONE
+            task.work = _nothing  # asynchronous work holds its task: no cycle stays
             if task.stamps is not None:
                 timeline.add(task)
 

@@ -147,15 +147,15 @@ class ThreadedEngine(Engine):
 
     def _make_ready(self, task: Task) -> None:
         task.state = State.READY
+        if task.quick:  # not for a worker: one that never comes would keep all of them alive
+            self._quick.append(task)
+        else:
+            self._hand_to_worker(task)
+
+    def _hand_to_worker(self, task: Task) -> None:
+        """Let a worker take a task; called with the lock."""
         pool = self._pool(task.resource)
         heapq.heappush(pool.heap, (-task.priority, task.number, task))
-        if task.quick:
-            self._quick.append(task)
-            return
-        self._wake(pool)
-
-    def _wake(self, pool: Pool) -> None:
-        """Let a worker of the pool take a task; called with the lock."""
         if pool.idle:
             pool.arrived.notify()
         # A notified worker counts as idle until it has taken a task, so such tasks are counted, too.
@@ -354,7 +354,7 @@ class ThreadedEngine(Engine):
         heapq.heapify(heap)
         self._make_ready(task)
         if task.quick:  # this thread would have run it, but is leaving
-            self._wake(self._pool(task.resource))
+            self._hand_to_worker(task)
 
     # ---- waiting --------------------------------------------------------------------------------
 

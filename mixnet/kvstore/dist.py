@@ -177,15 +177,16 @@ class OverProcesses(InJob):
         """For each key the sum of its dense arrays over devices and processes, on the device of the first."""
         keys = sorted(groups)  # of one type
         own = super().sum({key: groups[key] for key in keys}, priority)
-        values = [group[0] for group in own]
-        for key, value in zip(keys, values, strict=True):
+        specs = []
+        for key, (value, *_) in zip(keys, own, strict=True):
             self._check_shape(key, value.spec.shape)
-        totals: dict[Key, list[Value]] = {}
-        for bucket in buckets([value.spec for value in values]):
-            row, names = [values[i] for i in bucket], [keys[i] for i in bucket]
-            exchanged = self._sent(names, row, priority)
-            totals.update((key, [value]) for key, value in zip(names, exchanged, strict=True))
-        return [totals[key] for key in groups]
+            specs.append(value.spec)
+        totals: dict[Key, Value] = {}
+        for bucket in buckets(specs):
+            names = [keys[i] for i in bucket]
+            exchanged = self._sent(names, [own[i][0] for i in bucket], priority)
+            totals.update(zip(names, exchanged, strict=True))
+        return [[totals[key]] for key in groups]
 
     def _sent(self, keys: Sequence[Key], row: list[Value], priority: int) -> list[Value]:
         """Sums over all processes, for a bucket of keys."""
@@ -231,13 +232,15 @@ class OverProcesses(InJob):
 
     def merge(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> dict[Key, NDArray]:
         """For each key the sum of its arrays, on the key's home device."""
-        merged = super().merge({key: groups[key] for key in sorted(groups)}, priority)
-        for key, value in merged.items():
-            # Some are sparse and others dense, so the sum is dense.
-            if any(each._is_sparse for each in groups[key]):
-                (row,) = self.world.exchange(sums, [[value._read()]], priority, "all-reduce", [key])
-                merged[key] = value._wrap(row[0])
-        return {key: merged[key] for key in groups}
+        merged = super().merge(groups, priority)
+        # Some are sparse and others dense, so the sum is dense.
+        mixed = [key for key, group in groups.items() if any(each._is_sparse for each in group)]
+        for key in sorted(mixed):
+            (row,) = self.world.exchange(
+                sums, [[merged[key]._read()]], priority, "all-reduce", [key]
+            )
+            merged[key] = merged[key]._wrap(row[0])
+        return merged
 
     # ---- rows -------------------------------------------------------------------------------------
 
@@ -249,15 +252,15 @@ class OverProcesses(InJob):
         """
         for key in groups:
             super().check(key)
-        sparse = {key for key, group in groups.items() if _are_rows(group)}
-        if sparse:
-            self._push_rows({key: groups[key] for key in sorted(sparse)}, priority)
-        dense = {key: group for key, group in groups.items() if key not in sparse}
-        for key in dense:
+        rows = {key: groups[key] for key in sorted(groups) if _are_rows(groups[key])}
+        if rows:
+            self._push_rows(rows, priority)
+            groups = {key: group for key, group in groups.items() if key not in rows}
+        for key in groups if self._rows else ():
             self.settle(key)
-        if dense:
-            with self._whole(dense):
-                super().push(dense, priority)
+        if groups:
+            with self._whole(groups):
+                self._merge_in(groups, priority)
 
     def _push_rows(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
         with RecordingScope(False, None):

@@ -71,6 +71,10 @@ class LocalStore:
         """Merge each group of arrays, and update the stored values, or replace them."""
         for key in groups:
             self.check(key)
+        self._merge_in(groups, priority)
+
+    def _merge_in(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
+        """Push to keys that have values."""
         with RecordingScope(False, None):
             self._take(self.merge(groups, priority))
 
@@ -195,8 +199,8 @@ class LocalStore:
     # ---- overridden by other stores ---------------------------------------------------------------
 
     def current(self, keys: Sequence[Key], priority: int) -> dict[Key, NDArray]:
-        """The values of keys after all earlier pushes."""
-        return {key: self.check(key) for key in keys}
+        """The values of keys, which have been checked, after all earlier pushes."""
+        return {key: self.stored[key] for key in keys}
 
     def rows(self, key: Key, row_ids: Any) -> NDArray:
         """Rows of a row_sparse value by their numbers, 0 where one is not stored."""
@@ -239,11 +243,13 @@ class LocalStore:
                 merged[key] = _sum_sparse(group, self.home(key, group))
             else:
                 dense[key] = group
-        homes = {key: self.home(key, group) for key, group in dense.items()}
-        for key, values in zip(dense, self.sum(dense, priority), strict=True):
-            here = {value.spec.context: value for value in values}
-            value = here.get(homes[key])
-            value = _moved(values[0], homes[key]) if value is None else value
+        homes = [self.home(key, group) for key, group in dense.items()]
+        for key, home, values in zip(dense, homes, self.sum(dense, priority), strict=True):
+            for value in values:
+                if value.spec.context is home:
+                    break
+            else:
+                value = _moved(values[0], home)
             merged[key] = groups[key][0]._wrap(value)
         return {key: merged[key] for key in groups}
 
@@ -253,9 +259,6 @@ class LocalStore:
         return [self.stored]
 
     def _take(self, merged: Mapping[Key, Any]) -> None:
-        update_all([self.updater], partial(self._take_each, merged), [self])
-
-    def _take_each(self, merged: Mapping[Key, Any]) -> None:
         for key, value in merged.items():
             stored = self.stored[key]
             if stored.shape != value.shape:
@@ -263,12 +266,17 @@ class LocalStore:
                     f"push: the value of key {key} has shape {stored.shape}, but the pushed array has "
                     f"{value.shape}."
                 )
-            if self.updater is None:
-                self.stored[key] = value
-                continue
+        if self.updater is None:
+            self.stored.update(merged)
+        else:
+            update_all([self.updater], partial(self._update_each, self.updater, merged), [self])
+
+    def _update_each(self, updater: Updater, merged: Mapping[Key, Any]) -> None:
+        for key, value in merged.items():
+            stored = self.stored[key]
             if stored.context is not value.context:
                 stored = self.stored[key] = stored.as_in_context(value.context)
-            self.updater(key, value, stored)
+            updater(key, value, stored)
 
     def _hand_out(self, values: Sequence[Value], outs: Any, priority: int) -> None:
         outs = list(outs)
@@ -280,6 +288,11 @@ class LocalStore:
 
 def _share_all(pairs: Sequence[tuple[NDArray, Value]]) -> None:
     """Write values to arrays, to all or to none: see ``NDArray._share``."""
+
+    if len(pairs) == 1:  # one write is whole by itself
+        ((array, value),) = pairs
+        array._share(value)
+        return
 
     def share() -> None:
         for array, value in pairs:

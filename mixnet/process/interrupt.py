@@ -49,18 +49,21 @@ class Deferred:
     thread is ever interrupted: in others nothing happens.
     """
 
+    _is_open = False  # whether the main thread is inside of one
+
     def __init__(self) -> None:
         self._handler: Any = None
         self._came: FrameType | None = None
         self._waits = False
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
+        # Inside another, and in other threads, there is nothing to do.
+        if not Deferred._is_open and threading.current_thread() is threading.main_thread():
             handler = _signal.getsignal(_signal.SIGINT)
-            is_inside_another = isinstance(getattr(handler, "__self__", None), Deferred)
-            if callable(handler) and not is_inside_another:
+            if callable(handler):
                 self._handler = handler
                 _signal.signal(_signal.SIGINT, self._note)
+                Deferred._is_open = True
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
@@ -69,6 +72,7 @@ class Deferred:
     def __exit__(self, *_: object) -> None:
         if self._handler is None:
             return
+        Deferred._is_open = False
         _signal.signal(_signal.SIGINT, self._handler)
         if self._waits:
             frame, self._came = self._came, None

@@ -49,18 +49,18 @@ def every_line(push: Callable[[], object], check: Callable[[], object]) -> int:
         push: makes one exchange.
         check: raises an error if the values are not those after one more push.
     """
-    wire, lines, more, had_more = world().wire, 0, True, True
+    agreement, lines, more, had_more = world().agreement, 0, True, True
     while more:
         lines += 1
-        before = wire.pushed
+        before = agreement.count
         if world().rank == 0:
             had_more = interrupted(lines, push)
         else:
             push()
-        if wire.pushed == before:  # it came before the exchange: as if the line had not run
+        if agreement.count == before:  # it came before the exchange: as if the line had not run
             assert world().rank == 0
             push()
-        assert wire.pushed == before + 1
+        assert agreement.count == before + 1
         check()
         if lines % 10 == 0:  # telling the other process is an exchange, too
             more = bool(world().gather(np.array([had_more]))[0][0])

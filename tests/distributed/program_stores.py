@@ -524,6 +524,25 @@ def nothing_waits() -> None:
     assert out.asnumpy()[:, 0].tolist() == [1, 1, 0, 0]
 
 
+def ends_at_once() -> None:
+    """A push whose sum has come when it begins needs no task; one that waits for the others has one."""
+    store = mx.kv.create("dist_sync")
+    store.init("at once", nd.zeros(2))
+    value, out = nd.full(2, rank + 1), nd.zeros(2)
+    nd.waitall()
+    for turn in range(4):  # from the third on, all workers are known to do the same
+        flag = FOLDER / f"pushed {turn}"
+        while rank == 1 and not flag.exists():
+            pass
+        tasks = world().wire.pushed
+        store.push("at once", value)
+        flag.touch()
+        store.pull("at once", out=out)
+        assert out.asnumpy().tolist() == [3, 3]
+        assert world().wire.pushed - tasks == (1 if rank == 0 or turn < 2 else 0), turn
+        nd.waitall()
+
+
 def order() -> None:
     """Keys of one call may come in any order, and pulls too."""
     store = mx.kv.create("dist_sync")
@@ -591,6 +610,7 @@ byteps()
 batch_sizes()
 horovod()
 nothing_waits()
+ends_at_once()
 order()
 naive()
 errors()

@@ -55,6 +55,19 @@ def test_workers_that_end_earlier() -> None:
     assert job.returncode == 75
 
 
+def test_a_stopped_worker_ends_all() -> None:
+    begin = time.monotonic()
+    job = launch(3, "program_stops.py")
+    lost = (
+        r"WorkerLostError: rank 1 \(process \d+ on .*\) has not answered for 15 s, while others wait for it: "
+        "it has been stopped, as by Ctrl-Z or a debugger, or its machine hangs. Nothing can be exchanged"
+    )
+    for rank in (0, 2):
+        assert re.search(rf"\[rank {rank}\] mixnet.*{lost}", job.stdout), job.stdout
+    assert job.returncode == EXIT_LOST, job.stdout
+    assert time.monotonic() - begin < 90  # with ten seconds in which it may react to SIGTERM
+
+
 _FAILS = """
 import mixnet as mx
 store = mx.kv.create("dist_sync")

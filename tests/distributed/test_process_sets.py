@@ -1,7 +1,15 @@
-"""Process sets of three processes, and an exchange that differs within one at the end."""
+"""Process sets of three processes: exchanges, those that differ within one, and opposite orders."""
 
 from __future__ import annotations
 
+import json
+import time
+from typing import Any
+
+import pytest
+
+from mixnet.distributed.deadlocks import Deadlocks, waiting
+from mixnet.distributed.lines import packed
 from tests.distributed.launching import launch
 
 
@@ -13,3 +21,62 @@ def test_process_sets() -> None:
     assert "DisagreementError: The workers come to different exchanges" in output
     assert "rank 0: all-reduce of (3,) float32" in output
     assert "rank 2: all-reduce of (4,) float32" in output
+
+
+# Exchanges that go directly, of which the workers know the order or have to ask for it; and a program's.
+@pytest.mark.parametrize(("size", "rounds"), [(4, 4), (4, 0), (2_000_000, 4)])
+def test_opposite_orders_are_an_error_in_all_processes(size: int, rounds: int) -> None:
+    start = time.monotonic()
+    job = launch(3, "program_deadlock.py", str(size), str(rounds))
+    output = job.stdout + job.stderr
+    assert time.monotonic() - start < 60  # of which a job needs several on a busy machine
+    assert job.stdout.count("] agreed") == 3, output
+    assert job.returncode == 1, output
+    for text in (
+        "DisagreementError: The workers wait for each other and would never end. ",
+        f"rank 0 waits in all-reduce of ({size},) float32 at ",
+        ", an exchange of the ranks 0, 1; ",
+        f"rank 1 waits in all-reduce of ({size},) float32 at ",
+        ", an exchange of all workers. ",
+        "in the same order",
+    ):
+        assert text in output, output
+
+
+def waits(ranks: tuple[int, ...], number: int, **begun: int) -> dict[str, Any]:
+    """A message; ``begun`` names sets by their digits: ``all`` or ``of_01``."""
+    sets = {tuple(map(int, name.removeprefix("of_"))) if name != "all" else (): count
+            for name, count in begun.items()}  # fmt: skip
+    return json.loads(packed(**waiting(ranks, number, f"number {number}", sets)))
+
+
+def test_those_that_only_wait_are_no_deadlock() -> None:
+    record = Deadlocks(3)
+    assert record.add(0, waits((0, 1), 5, all=2, of_01=5)) == {}  # rank 1 may begin it
+    assert (
+        record.add(1, waits((0, 1), 5, all=2, of_01=5)) == {}
+    )  # both have begun it, the link is slow
+    assert record.add(2, waits((), 3, all=3)) == {}  # the others come to it later
+    assert (
+        record.add(1, waits((), 3, all=3, of_01=5)) == {}
+    )  # rank 0 has not begun it, but waits for none
+
+
+def test_two_sets_in_opposite_order_are_a_deadlock() -> None:
+    record = Deadlocks(2)
+    assert record.add(1, waits((), 3, all=3, of_01=4)) == {}
+    assert record.add(0, waits((0, 1), 5, all=2, of_01=5)) == {
+        "0": "number 5, an exchange of the ranks 0, 1",
+        "1": "number 3, an exchange of all workers",
+    }
+
+
+def test_a_circle_of_three_sets() -> None:
+    record = Deadlocks(3)
+    assert record.add(0, waits((0, 1), 1, of_01=1, of_02=0)) == {}
+    assert record.add(1, waits((1, 2), 1, of_12=1, of_01=0)) == {}
+    assert record.add(2, waits((0, 2), 1, of_02=1, of_12=0)) == {
+        "2": "number 1, an exchange of the ranks 0, 2",
+        "0": "number 1, an exchange of the ranks 0, 1",
+        "1": "number 1, an exchange of the ranks 1, 2",
+    }

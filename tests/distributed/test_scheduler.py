@@ -170,6 +170,16 @@ def test_processes_that_never_connect_are_named() -> None:
     assert with_scheduler(3, talk, seconds=0.2) == EXIT_NOT_JOINED
 
 
+def test_workers_without_a_number_are_named_by_their_process() -> None:
+    async def talk(call: Call) -> None:
+        await call(1)
+        worker = await call(None, host="node")
+        text = "1 of 3 workers had not come; of 3 workers rank 1, process 7 on node had. Look"
+        assert text in (await worker.hear())["refused"]
+
+    assert with_scheduler(3, talk, seconds=0.2) == EXIT_NOT_JOINED
+
+
 def test_strangers_are_left_alone() -> None:
     async def talk(call: Call) -> None:
         worker = await call(0)

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import tracemalloc
+import weakref
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 
 from mixnet.base import MXNetError
 from mixnet.engine import Engine, NaiveEngine, ThreadedEngine, Var
+from mixnet.process.collector import collector_paused
 from tests import processes
 
 KINDS = {
@@ -532,6 +534,23 @@ def test_short_tasks_run_on_the_thread_that_made_them_ready(threaded: Engine) ->
     gate.set()
     threaded.wait_for_var(var)
     assert var.version == 3 and threads[1:] == before
+
+
+def test_nothing_of_ended_asynchronous_work_stays(threaded: Engine) -> None:
+    class Work:
+        def __call__(self, done: Callable[[BaseException | None], None]) -> None:
+            done(None)
+
+    ended: list[weakref.ref[Work]] = []
+    with collector_paused():  # by reference counts alone
+        for quick in (True, False):
+            work, var = Work(), Var("v")
+            ended.append(weakref.ref(work))
+            threaded.push_async(work, (), (var,), quick=quick)
+            del work
+            threaded.wait_for_var(var)
+        threaded.stop()  # a worker has seen what a waiting thread ran in its place
+    assert [each() for each in ended] == [None, None]
 
 
 def test_the_naive_engine_does_not_wait_for_a_later_end() -> None:

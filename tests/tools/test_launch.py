@@ -440,8 +440,8 @@ def test_a_lost_worker_that_did_not_end_is_named(
     out = io.StringIO()
     assert Supervisor(out).run([scheduler, workers[0], replace(workers[1], host="node2")]) == 75
     assert out.getvalue().endswith(
-        "mixnet-launch: rank 1 on node2 failed first (the others lost it; is its machine off, or the "
-        "network cut?). Its last lines:\n    mine\n"
+        "mixnet-launch: rank 1 on node2 failed first (the others lost it; was it stopped, its "
+        "machine switched off, or the network cut?). Its last lines:\n    mine\n"
     )
 
 

@@ -24,7 +24,7 @@ NAMES = 1.0  # seconds for the scheduler to name the worker that was lost
 LOGS = 1.0  # seconds for the last lines in files of other machines to be seen here
 TERM = 10.0  # seconds between asking a process to end and ending it
 _RESTARTS = 20  # of servers, in one job
-_LOST_MEANING = "the others lost it; is its machine off, or the network cut?"
+_LOST_MEANING = "the others lost it; was it stopped, its machine switched off, or the network cut?"
 _LOST = re.compile(r"mixnet scheduler: (rank \d+) \(")
 
 
