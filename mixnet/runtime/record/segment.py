@@ -224,11 +224,12 @@ class Segment:
         """
         done = []
         with self.lock:
+            leaf_slot = self._leaf_slot if self.finished else self.leaf_slots.get
             for value, old in pairs:
                 if value.segment is not self:  # this segment has just run
                     done.append((value, old))
                     continue
-                place = old.slot if old.segment is self else self._leaf_slot(old)
+                place = old.slot if old.segment is self else leaf_slot(old)
                 if place is not None:
                     self.before[value.slot] = place
         for value, old in done:
@@ -237,8 +238,6 @@ class Segment:
                 segment.replaces([(value, old)])
 
     def _leaf_slot(self, value: Value) -> int | None:
-        if not self.finished:
-            return self.leaf_slots.get(value)
         return next((-1 - i for i, leaf in enumerate(self.leaves) if leaf is value), None)
 
     def read_entries(self) -> None:
