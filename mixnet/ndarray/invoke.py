@@ -357,13 +357,13 @@ def _look_up(
         value = each._value if each._link is None else each._read()
         values.append(value)
         specs.append(value.spec)
-    given = attributes.values()
-    types = [*map(type, given)]
+    arguments = attributes.values()
+    types = [*map(type, arguments)]
     key = (
         bool(here.training),
         *attributes,
-        *given,
-        *(kinds(given) if tuple in types else types),
+        *arguments,
+        *(kinds(arguments) if tuple in types else types),
         *specs,
     )
     try:

@@ -110,7 +110,7 @@ def _run_and_write_all(bound: list[tuple[Any, ...]], attempt: Change) -> None:
         if weight._value.spec is not output.spec:
             output = fitted_target(rule, weight, output)
         if changed:
-            kept = rule.fraction_kept(statics)
+            fraction = rule.fraction_kept(statics)
             for place, index in changed.items():
-                move(arrays[place], values[place], outputs[index], kept, attempt)
+                move(arrays[place], values[place], outputs[index], fraction, attempt)
         attempt.write(weight, output)
