@@ -176,7 +176,8 @@ class Segment:
             if not value.is_computed():
                 check_pending(value)
                 segment = value.segment
-                if segment is not None:
+                # Without a call if it has been pushed: others read hundreds of results of a large graph.
+                if segment is not None and (type(segment) is not Segment or not segment.finished):
                     segment.finish("another segment", wait=False)
             slots = self.leaf_slots
             slots[value] = slot = -1 - len(slots)
