@@ -251,8 +251,7 @@ def _written_out(
     lines = [f"def run({', '.join(map(name, range(count)))}):"]
     for number, ((function, read, places), (*_, dead)) in enumerate(zip(steps, calls, strict=True)):
         names[f"f{number}"] = function
-        results = "".join(f"{name(i)}, " for i in places)
-        target = name(places[0]) if len(places) == 1 else results
+        target = name(places[0]) if len(places) == 1 else "".join(f"{name(i)}, " for i in places)
         lines.append(f" {target} = f{number}({', '.join(map(name, read))})")
         if dead:
             lines.append(f" {' = '.join(map(name, dead))} = None")
