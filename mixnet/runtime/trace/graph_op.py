@@ -166,7 +166,9 @@ class GraphOp(Operator):
             entries, starts = self._gradients(headed, wrt, passed)
             residuals = self._forward_entries(entries)
             heads = (*self.graph.heads, *residuals)
-            graph = Graph(heads, self.graph.inputs, count, self.graph.states)
+            graph = Graph.of_nodes(
+                self.graph.nodes, heads, self.graph.inputs, count, self.graph.states
+            )
             extended = GraphOp(graph, self.name, len(residuals))
             extended._forward, extended._wrt = self, wrt
             extended._derived[headed, wrt] = entries, starts, residuals
@@ -222,9 +224,8 @@ class GraphOp(Operator):
         if self.key is not None:
             forward.add(self.graph.inputs[self.key])
         entries_read: dict[Entry, None] = {}
-        for node in topological(entry.node for entry in entries):
-            if node not in forward:
-                entries_read.update((e, None) for e in node.inputs if e.node in forward)
+        for node in topological((entry.node for entry in entries), forward):
+            entries_read.update((e, None) for e in node.inputs if e.node in forward)
         return list(entries_read)
 
     def names_rows(self, position: int) -> bool:
@@ -300,11 +301,12 @@ class GraphOp(Operator):
                 entry: Node(None, name=f"residual {i}") for i, entry in enumerate(residuals)
             }
             heads = _cut(entries, stand_ins)
-            reached = set(topological(entry.node for entry in heads))
+            nodes = topological(entry.node for entry in heads)
+            reached = set(nodes)
             # Only inputs that backward itself reads: the others may be freed, or donated, earlier.
             used = [i for i, node in enumerate(self.graph.inputs) if node in reached]
             inputs = (*starts, *stand_ins.values(), *[self.graph.inputs[i] for i in used])
-            graph = Graph(tuple(heads), inputs)
+            graph = Graph.of_nodes(nodes, heads, inputs)
             self._backward[key] = GraphOp(graph, f"{self.name}_backward"), used, residuals
         return self._backward[key]
 
@@ -322,8 +324,8 @@ def _cut(entries: Sequence[Entry], stand_ins: dict[Entry, Node]) -> list[Entry]:
         return Entry(replaced.get(entry.node, entry.node), entry.index)
 
     forward = {entry.node for entry in stand_ins}
-    for node in topological(entry.node for entry in entries):
-        if not node.is_variable and node not in forward:
+    for node in topological((entry.node for entry in entries), forward):
+        if not node.is_variable:
             replaced[node] = node.replaced(tuple(moved(entry) for entry in node.inputs))
     return [moved(entry) for entry in entries]
 
