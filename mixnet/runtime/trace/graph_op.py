@@ -24,6 +24,7 @@ from mixnet.passes.differentiate import Rows, differentiate, reads_by_rows
 from mixnet.passes.facts import Facts
 from mixnet.passes.inline import ADVANCE
 from mixnet.passes.recompute import check_mode, recompute
+from mixnet.process.collector import collector_paused
 from mixnet.process.source import are_lines_kept
 from mixnet.runtime.compile.lower import lower
 from mixnet.runtime.devices.meeting import is_over_others
@@ -160,23 +161,25 @@ class GraphOp(Operator):
         """The same operator with the residuals that gradients of the inputs ``wrt`` need."""
         extended = self._for_backward.get(wrt)
         if extended is None:
-            count = self.graph.num_outputs
-            passed: list[Node] = []
-            headed = tuple(range(count))
-            entries, starts = self._gradients(headed, wrt, passed)
-            residuals = self._forward_entries(entries)
-            heads = (*self.graph.heads, *residuals)
-            graph = Graph.of_nodes(
-                self.graph.nodes, heads, self.graph.inputs, count, self.graph.states
-            )
-            extended = GraphOp(graph, self.name, len(residuals))
-            extended._forward, extended._wrt = self, wrt
-            extended._derived[headed, wrt] = entries, starts, residuals
-            extended.passed = frozenset(passed)
-            # Residuals come last, so outputs and states keep their numbers.
-            first = count + len(self.graph.states)
-            extended._residual_index = {entry: first + i for i, entry in enumerate(residuals)}
-            self._for_backward[wrt] = extended
+            with collector_paused():
+                extended = self._for_backward[wrt] = self._extended(wrt)
+        return extended
+
+    def _extended(self, wrt: tuple[int, ...]) -> GraphOp:
+        count = self.graph.num_outputs
+        passed: list[Node] = []
+        headed = tuple(range(count))
+        entries, starts = self._gradients(headed, wrt, passed)
+        residuals = self._forward_entries(entries)
+        heads = (*self.graph.heads, *residuals)
+        graph = Graph.of_nodes(self.graph.nodes, heads, self.graph.inputs, count, self.graph.states)
+        extended = GraphOp(graph, self.name, len(residuals))
+        extended._forward, extended._wrt = self, wrt
+        extended._derived[headed, wrt] = entries, starts, residuals
+        extended.passed = frozenset(passed)
+        # Residuals come last, so outputs and states keep their numbers.
+        first = count + len(self.graph.states)
+        extended._residual_index = {entry: first + i for i, entry in enumerate(residuals)}
         return extended
 
     def _gradients(
