@@ -172,6 +172,7 @@ class GraphOp(Operator):
         entries, starts = self._gradients(headed, wrt, passed)
         residuals = self._forward_entries(entries)
         heads = (*self.graph.heads, *residuals)
+        # Residuals are results of these nodes, so that a walk from them would find no others.
         graph = Graph.of_nodes(self.graph.nodes, heads, self.graph.inputs, count, self.graph.states)
         extended = GraphOp(graph, self.name, len(residuals))
         extended._forward, extended._wrt = self, wrt

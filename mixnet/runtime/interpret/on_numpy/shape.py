@@ -38,6 +38,7 @@ def _view_of_contiguous(shape: Sequence[int], between: Sequence[int], dtype: np.
         between: the array's, with as many axes.
         dtype: of both.
     """
+    # An axis that repeats elements has a step of 0; the others are those of an array in row-major order.
     steps, step = [0] * len(shape), dtype.itemsize
     for axis in reversed(range(len(shape))):
         if between[axis] > 1:
