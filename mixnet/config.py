@@ -102,7 +102,7 @@ SETTINGS: dict[str, Setting] = {
         Setting("MIXNET_CPU_DEVICES", int, 0,
             "Number of CPU devices of this process (0: JAX decides); read before JAX starts."),
         Setting("MIXNET_CACHE_DIR", str, "",
-            "Folder for compiled programs (empty: in the user's cache folder; 'off': no cache)."),
+            "Folder for compiled programs and traces (empty: in the user's cache folder; 'off': no cache)."),
         Setting("MIXNET_LAYOUT", _one_of("auto", "xla", "off"), "auto",
             "auto: image operators run with channels last, convolutions with oneDNN where XLA supports it; "
             "xla: the same without oneDNN; off: the layout as written."),

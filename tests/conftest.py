@@ -26,8 +26,11 @@ import pytest
 from jaxlib import xla_client
 
 import mixnet as mx
+from mixnet.ops.tracing import trace_cache
 from mixnet.runtime.interpret import patience
 from mixnet.runtime.programs import executable_cache
+
+trace_cache.use(None)  # tests find what they trace themselves, not what an earlier run has left
 
 TESTS = Path(__file__).parent
 MAPS = Path("/proc/self/maps")

@@ -402,6 +402,17 @@ class Trainer:
     def _learned(self) -> list[tuple[int, Parameter]]:
         return [(i, each) for i, each in enumerate(self._params) if each.grad_req != "null"]
 
+    def _learned_arrays(self) -> list[tuple[int, Parameter, list[NDArray]]]:
+        """What is learned: numbers and parameters, with the arrays of all contexts."""
+        learned = []
+        for i, each in enumerate(self._params):
+            if type(each) is Parameter and each._arrays:  # without calls: every step comes here
+                if each._grad_req != "null":
+                    learned.append((i, each, list(each._arrays.values())))
+            elif each.grad_req != "null":
+                learned.append((i, each, _arrays(each)))
+        return learned
+
     def _allreduce_grads(self) -> None:
         if self._kvstore is None:
             return
@@ -436,33 +447,49 @@ class Trainer:
     def _update_devices(self, ignore_stale_grad: bool) -> None:
         if self._kvstore is not None and self._update_on_kvstore:
             return  # the store has updated them
-        learned = [(i, each, _arrays(each)) for i, each in self._learned()]
-        unrecorded(partial(self._update_arrays, learned, ignore_stale_grad))
+        unrecorded(partial(self._update_arrays, self._learned_arrays(), ignore_stale_grad))
 
     def _update_arrays(
         self, learned: list[tuple[int, Parameter, list[NDArray]]], ignore_stale_grad: bool
     ) -> None:
         """Update parameters, given with their numbers and arrays; marks their gradients as used."""
-        updates: list[list[tuple[int, Any, Any]]] = [[] for _ in self._updaters]
+        # Of each context numbers, gradients and arrays.
+        updates: list[tuple[list[int], list[Any], list[Any]]] = [
+            ([], [], []) for _ in self._updaters
+        ]
         noted = noted_writes()
         for i, each, arrays in learned:
             if not ignore_stale_grad:
                 self._check_fresh(each, arrays)
-            gradients = _gradients(each, arrays)
-            for update, data, gradient in zip(updates, arrays, gradients, strict=True):
-                mark = data._link.mark if data._link is not None else None
+            marks = [None if data._link is None else data._link.mark for data in arrays]
+            gradients: list[Any]
+            if type(each) is Parameter:
+                gradients = [None if mark is None else mark.gradient for mark in marks]
+            else:
+                gradients = each.list_grad()  # may be overridden
+            rows = zip(updates, arrays, marks, gradients, strict=True)
+            for update, data, mark, gradient in rows:
                 if mark is None or mark.fresh or not ignore_stale_grad:
-                    update.append((i, gradient, data))
+                    indices, grads, weights = update
+                    indices.append(i)
+                    grads.append(gradient)
+                    weights.append(data)
                 if mark is not None:
                     if noted is not None:
                         noted.append((mark, "fresh", mark.fresh, False))
                     mark.fresh = False
         if self._amp_loss_scaler is not None:
-            self._amp_loss_scaler.update(self._updaters, updates)
+            by_parameter = [list(zip(*each, strict=True)) for each in updates]
+            self._amp_loss_scaler.update(self._updaters, by_parameter)
             return
-        for updater, update in zip(self._updaters, updates, strict=True):
-            if update:
-                indices, grads, weights = zip(*update, strict=True)
+        for updater, (indices, grads, weights) in zip(self._updaters, updates, strict=True):
+            if not indices:
+                continue
+            if type(updater) is Updater and Updater.__call__ is _CALL:
+                updater._update(
+                    indices, grads, weights
+                )  # within update_all and without a tape already
+            else:
                 updater(indices, grads, weights)
 
     @staticmethod
@@ -540,6 +567,7 @@ class Trainer:
 
 
 _STEP = Methods(Trainer, "_allreduce_grads", "_update")
+_CALL = Updater.__call__
 _SET_STATES = Methods(Updater, "set_states")
 
 

@@ -34,6 +34,19 @@ class Graph:
         if self.num_outputs < 0:
             object.__setattr__(self, "num_outputs", len(self.heads))
 
+    @classmethod
+    def of_nodes(cls, nodes: list[Node], heads: Iterable[Entry], *rest: Any) -> Graph:
+        """A graph whose nodes are known.
+
+        Args:
+            nodes: as :func:`topological` gives them for the heads.
+            heads: the outputs.
+            rest: inputs, number of outputs, states.
+        """
+        graph = cls(tuple(heads), *rest)
+        graph.__dict__["nodes"] = nodes
+        return graph
+
     @cached_property
     def nodes(self) -> list[Node]:
         """All nodes, inputs before users."""
@@ -87,25 +100,31 @@ class Graph:
             change: returns a node with the same outputs, or the entries that replace them.
             variables: the variables to replace, with their replacements.
         """
-        results: dict[Node, Node | tuple[Entry, ...]] = dict(variables or {})
+        replaced: dict[Node, Node | tuple[Entry, ...]] = dict(variables or {})
         # Nodes whose source line is final, if nodes have lines.
         lines: set[Node] = set()
         if any(node.line is not None for node in self.nodes):
-            replacements = [[Entry(v)] if isinstance(v, Node) else v for v in results.values()]
+            replacements = [[Entry(v)] if isinstance(v, Node) else v for v in replaced.values()]
             lines = {*self.nodes, *(entry.node for entries in replacements for entry in entries)}
 
         def moved(entry: Entry) -> Entry:
-            now = results[entry.node]
-            if now is entry.node:
+            now = replaced.get(entry.node)
+            if now is None or now is entry.node:
                 return entry
             return now[entry.index] if isinstance(now, tuple) else Entry(now, entry.index)
 
         for node in self.nodes:
-            if node.is_variable:
-                results.setdefault(node, node)
-            else:
-                results[node] = rebuilt = change(node, tuple(moved(entry) for entry in node.inputs))
-                if lines and rebuilt is not node:
+            if node.op is None:
+                continue
+            inputs = node.inputs
+            for source, _ in inputs if replaced else ():
+                if source in replaced:
+                    inputs = tuple([moved(entry) for entry in inputs])
+                    break
+            rebuilt = change(node, inputs)
+            if rebuilt is not node:
+                replaced[node] = rebuilt
+                if lines:
                     _pass_on(node, rebuilt, lines)
         heads = tuple(moved(entry) for entry in self.heads)
         return self if heads == self.heads else self.with_heads(heads)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from mixnet.ops.operator import Operator
@@ -167,26 +167,33 @@ def made_in(node: Node) -> str:
     return "" if node.source is None else f" It was made in {node.source}."
 
 
-def topological(heads: Iterable[Node]) -> list[Node]:
+def topological(heads: Iterable[Node], without: Iterable[Node] = ()) -> list[Node]:
     """Nodes below ``heads``, inputs before their users; the order of a depth-first walk.
 
     The traversal has its own stack, because a lazy chain is easily 10,000 nodes deep.
+
+    Args:
+        heads: where the walk begins.
+        without: nodes that it does not enter.
     """
     order: list[Node] = []
-    visited: set[Node] = set()
+    visited: set[Node] = set(without)
     for head in heads:
-        if head in visited:
-            continue
-        visited.add(head)
-        stack: list[tuple[Node, Iterator[Entry]]] = [(head, iter(head.inputs))]
+        stack: list[Node | None] = [head]
+        path: list[Node] = []  # the nodes that are entered and not left yet
         while stack:
-            node, pending = stack[-1]
-            for entry in pending:
-                if entry.node not in visited:
-                    visited.add(entry.node)
-                    stack.append((entry.node, iter(entry.node.inputs)))
-                    break
-            else:
-                order.append(node)
-                stack.pop()
+            node = stack.pop()
+            if node is None:  # all inputs of the last node on the path are done
+                order.append(path.pop())
+            elif node not in visited:
+                visited.add(node)
+                inputs = node.inputs
+                if not inputs:
+                    order.append(node)
+                    continue
+                path.append(node)
+                stack.append(None)
+                for source, _ in reversed(inputs):
+                    if source not in visited:
+                        stack.append(source)
     return order

@@ -350,16 +350,21 @@ def _look_up(
     if cls is not array_class and not _accepts(cls, array_class):
         return None
     values = []
+    specs = []
     for each in arrays:
         if type(each) is not cls:
             return None
-        values.append(each._value if each._link is None else each._read())
+        value = each._value if each._link is None else each._read()
+        values.append(value)
+        specs.append(value.spec)
+    arguments = attributes.values()
+    types = [*map(type, arguments)]
     key = (
         bool(here.training),
         *attributes,
-        *attributes.values(),
-        *kinds(attributes.values()),
-        *[value.spec for value in values],
+        *arguments,
+        *(kinds(arguments) if tuple in types else types),
+        *specs,
     )
     try:
         return cls, key, tuple(values), known.get(key)

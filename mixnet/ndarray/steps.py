@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from mixnet.ndarray.invoke import fitted_target, invoke, run_and_write
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
-from mixnet.ops.operator import Statics
 from mixnet.ops.registry import find
 from mixnet.runtime.record.moving import move
 from mixnet.runtime.record.precision import current as precision
@@ -43,6 +42,10 @@ def run_steps(steps: Sequence[Step]) -> None:
     Steps with sparse arrays, parts of other arrays, or arrays that an earlier step has are written on
     their own.
     """
+    arrays = [each for step in steps for each in step.arrays]
+    if len({*map(id, arrays)}) == len(arrays) and _is_plain(arrays):
+        _run_together(steps)
+        return
     together: list[Step] = []
     arrays_of_others: set[int] = set()
     for step in steps:
@@ -52,7 +55,7 @@ def run_steps(steps: Sequence[Step]) -> None:
             _run_together(together)
             together, arrays_of_others = [], set()
             if not is_plain:
-                invoke(step.rule, step.arrays, step.numbers, step.arrays[0])
+                invoke(step.rule, step.arrays, dict(step.numbers), step.arrays[0])
                 continue
         together.append(step)
         arrays_of_others.update(identities)
@@ -70,17 +73,19 @@ def _is_plain(arrays: Sequence[NDArray]) -> bool:
     return True
 
 
-def _run_together(steps: list[Step]) -> None:
+def _run_together(steps: Sequence[Step]) -> None:
     if steps:
         training = bool(state.training)
         bound = []
-        previous = None
+        previous = previous_rule = previous_numbers = None
         for rule, arrays, numbers in steps:
-            # Most parameters have the same numbers. Arrays, which == does not compare as one, are none.
-            key = (rule, numbers) if _NUMBERS.issuperset(map(type, numbers.values())) else None
-            if key is None or key != previous:
-                previous, attributes = key, rule.bind(numbers, training)
-            bound.append((rule, arrays, *attributes))
+            if numbers is not previous_numbers or rule is not previous_rule:
+                previous_rule, previous_numbers = rule, numbers
+                # Most parameters have the same numbers. Arrays, which == does not compare as one, are none.
+                key = (rule, numbers) if _NUMBERS.issuperset(map(type, numbers.values())) else None
+                if key is None or key != previous:
+                    previous, (statics, scalars) = key, rule.bind(numbers, training)
+            bound.append((rule, arrays, statics, scalars))
         change(partial(_run_and_write_all, bound))
 
 
@@ -88,30 +93,24 @@ _NUMBERS = frozenset({int, float})
 
 
 def _run_and_write_all(bound: list[tuple[Any, ...]], attempt: Change) -> None:
+    """``run_and_write`` of rules that write their first arrays and their states, all plain arrays."""
+    recording = state.recording  # then a variable that is read joins the tape
     for rule, arrays, statics, scalars in bound:
         if precision.rule is not None or rule.takes_key or rule.calls_python:
             run_and_write(rule, arrays, statics, scalars, None, arrays[0], NDArray, attempt)
-        else:
-            _run_and_write(rule, arrays, statics, scalars, attempt)
-
-
-def _run_and_write(
-    rule: Op,
-    arrays: Sequence[NDArray],
-    statics: Statics,
-    scalars: tuple[float, ...],
-    attempt: Change,
-) -> None:
-    """``run_and_write`` of a rule that writes the first array and its states, all plain arrays."""
-    changed = rule.changed(statics, len(arrays)) if rule.states else {}
-    attempt.reads(arrays[0])
-    for place in changed:
-        attempt.reads(arrays[place])
-    values = tuple([each._value if each._link is None else each._read() for each in arrays])
-    outputs = record(rule, statics, scalars, values)
-    weight = arrays[0]
-    if weight._value.spec is not outputs[0].spec:
-        outputs[0] = fitted_target(rule, weight, outputs[0])
-    for place, index in changed.items():
-        move(arrays[place], values[place], outputs[index], rule.fraction_kept(statics), attempt)
-    attempt.write(weight, outputs[0])
+            continue
+        weight = arrays[0]
+        attempt.reads(weight)
+        changed = rule.changed(statics, len(arrays)) if rule.states else None
+        for place in changed or ():
+            attempt.reads(arrays[place])
+        values = tuple([each._read() if recording else each._value for each in arrays])
+        outputs = record(rule, statics, scalars, values)
+        output = outputs[0]
+        if weight._value.spec is not output.spec:
+            output = fitted_target(rule, weight, output)
+        if changed:
+            fraction = rule.fraction_kept(statics)
+            for place, index in changed.items():
+                move(arrays[place], values[place], outputs[index], fraction, attempt)
+        attempt.write(weight, output)

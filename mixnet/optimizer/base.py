@@ -298,18 +298,21 @@ class Optimizer:
 
     def _update_count(self, index: Index) -> None:
         """Count an update of a parameter, or of several."""
-        counts = self._index_update_count
+        counts, begin, most = self._index_update_count, self.begin_num_update, self.num_update
         for each in index if isinstance(index, (list, tuple)) else (index,):
-            counts[each] = counts.get(each, self.begin_num_update) + 1
-            self.num_update = max(counts[each], self.num_update)
+            number = counts[each] = counts.get(each, begin) + 1
+            if number > most:
+                most = number
+        self.num_update = most
 
     def _changing(self) -> list[dict[Any, Any]]:
         """The dicts that an update may change: attributes, counts, and those of the scheduler."""
         own = vars(self)
         dicts = [own, *self._all_index_update_counts.values()]
-        dicts += [each for each in own.values() if type(each) is dict]
         for each in own.values():
-            if isinstance(each, Optimizer):
+            if type(each) is dict:
+                dicts.append(each)
+            elif isinstance(each, Optimizer):
                 dicts += each._changing()
         if self.lr_scheduler is not None:
             dicts.append(getattr(self.lr_scheduler, "__dict__", {}))

@@ -40,17 +40,20 @@ class SGD(Momentum):
         indices = index if isinstance(index, (list, tuple)) else [index]
         rates = zip(self._get_lrs(indices), self._get_wds(indices), strict=True)
         steps: list[Step] = []
+        previous: object = None
         for (_, w, g, s), (lr, wd) in zip(each_of(index, weight, grad, state), rates, strict=True):
-            numbers = self._numbers_at(lr, wd)
-            if g._is_sparse:
-                numbers["lazy_update"] = self.lazy_update
             velocity, *copy = s if mixed else (s,)
-            if velocity is None:
-                name, arrays = "sgd_update", (w, g, *copy)
-            else:
-                name, arrays = "sgd_mom_update", (w, g, velocity, *copy)
-                numbers["momentum"] = self.momentum
-            steps.append(Step(find("mp_" + name if mixed else name), arrays, numbers))
+            kind = (lr, wd, g._is_sparse, velocity is None)
+            if kind != previous:  # most parameters share one rule and its numbers
+                previous, numbers = kind, self._numbers_at(lr, wd)
+                name = "sgd_update" if velocity is None else "sgd_mom_update"
+                if g._is_sparse:
+                    numbers["lazy_update"] = self.lazy_update
+                if velocity is not None:
+                    numbers["momentum"] = self.momentum
+                rule = find("mp_" + name if mixed else name)
+            arrays = (w, g, *copy) if velocity is None else (w, g, velocity, *copy)
+            steps.append(Step(rule, arrays, numbers))
         return steps
 
 

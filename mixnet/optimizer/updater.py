@@ -62,12 +62,15 @@ class Updater:
         optimizer = self.optimizer
         if weights:
             optimizer._set_current_context(weights[0].context.device_id)
+        synced = self.states_synced
         for i, w in zip(indices, weights, strict=True):
             if i not in self.states:
                 self.states[i] = optimizer.create_state_multi_precision(i, w)
-            elif not self.states_synced.get(i):
+            elif synced.get(i):
+                continue
+            else:
                 self.states[i] = self.sync_state_context(self.states[i], w.context)
-            self.states_synced[i] = True
+            synced[i] = True
         calls = self._calls(indices, weights, grads)
         if optimizer._updates_by_steps():
             run_steps([each for call in calls for each in optimizer._steps_or_update(*call)])
@@ -80,12 +83,12 @@ class Updater:
         if not self.aggregate_updates:
             states = [self.states[i] for i in indices]
             return list(zip(indices, weights, grads, states, strict=True))
+        size = self.optimizer.aggregate_num
+        if len(weights) <= size and len({w.dtype for w in weights}) == 1:
+            return [(indices, weights, grads, [self.states[i] for i in indices])]
         by_dtype: dict[Any, list[int]] = defaultdict(list)
         for place, w in enumerate(weights):
             by_dtype[w.dtype].append(place)
-        size = self.optimizer.aggregate_num
-        if len(by_dtype) == 1 and len(weights) <= size:
-            return [(indices, weights, grads, [self.states[i] for i in indices])]
         chunks = [
             places[start : start + size]
             for places in by_dtype.values()

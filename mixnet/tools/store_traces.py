@@ -60,7 +60,11 @@ def calls_here() -> Calls:
     families: list[tuple[str, Any, list[Any]]] = [
         (shape_free.KIND, key, [shape]) for key, shape in shape_free.known_calls()
     ]
-    families += [(traced.KIND, key, each.known_calls()) for key, each in traced.families()]
+    families += [
+        (traced.KIND, key, each.known_calls())
+        for key, each in traced.families()
+        if not isinstance(key[1], Call)
+    ]
     calls: Calls = {}
     for kind, (op, *rest), examples in families:
         name, key = stored.name_of(op), stored.key_of(kind, op, *rest)

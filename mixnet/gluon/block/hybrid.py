@@ -20,6 +20,7 @@ from mixnet.base import (
     StateError,
     checked_number,
 )
+from mixnet.context import Context
 from mixnet.dtype import as_dtype
 from mixnet.gluon.block.arguments import not_arrays, refused
 from mixnet.gluon.block.block import Block
@@ -355,9 +356,11 @@ class HybridBlock(TracedBlock):
         Raises:
             ValueError: there is neither an array nor a symbol among the inputs, or both.
         """
-        first = (
-            x if not args and isinstance(x, (NDArray, Symbol)) else first_input(self, (x, *args))
-        )
+        first = x
+        for each in (x, *args):
+            if not isinstance(each, NDArray):
+                first = first_input(self, (x, *args))
+                break
         if isinstance(first, Symbol):
             params: dict[str, Any] = {n: each.var() for n, each in self._reg_params.items()}
             if isinstance(first, NumpySymbol):
@@ -366,15 +369,24 @@ class HybridBlock(TracedBlock):
                 return self._hybrid(sym, x, args, params)
         context, waits = first.context, False
         try:
-            params = {name: each.data(context) for name, each in self._reg_params.items()}
+            params = self._data_on(context)
         except DeferredInitializationError:
             waits = True  # later errors are not about deferred initialization
         if waits:
             self._deferred_infer_shape(x, *args)
             for each in self._reg_params.values():
                 each._finish_deferred_init()
-            params = {name: each.data(context) for name, each in self._reg_params.items()}
+            params = self._data_on(context)
         return self._hybrid(nd, x, args, params)
+
+    def _data_on(self, context: Context) -> dict[str, NDArray]:
+        """The arrays of the block's own parameters on a context, by the names of their attributes."""
+        arrays = {}
+        for name, each in self._reg_params.items():
+            own = type(each) is Parameter and each._stype == "default" and state.trace is None
+            array = each._arrays.get(context) if own else None  # as data(): every step comes here
+            arrays[name] = each.data(context) if array is None else array
+        return arrays
 
     def _deferred_infer_shape(self, *args: object) -> None:
         """Infer the shapes of deferred parameters; a failure is a ``ValueError``."""

@@ -31,6 +31,9 @@ class Family:
         self._templates: list[Template] = []
         # A template that the next trace has to confirm, and its program for that call.
         self._unsure: tuple[Template, ClosedJaxpr] | None = None
+        self._earlier: dict[Call, ClosedJaxpr] = {}  # traces of an earlier process
+        self._stored: list[Template] = []  # templates that need not be written again
+        self.has_learned = False  # what no earlier process had written
 
     def at(self, call: Call, trace: Callable[[Call], ClosedJaxpr]) -> ClosedJaxpr | None:
         """The jaxpr for a call, without tracing it; None if it is not known.
@@ -39,6 +42,8 @@ class Family:
             call: the call.
             trace: returns the jaxpr of another call, which proves a template before its first use.
         """
+        if call in self._earlier:
+            return self._earlier[call]
         if not self._is_compared:
             # Compared only now, since most operators never see a third shape.
             self._is_compared = True
@@ -62,7 +67,9 @@ class Family:
         template.is_proved = True
         if proved is None:
             template.is_sure = False
-        elif not proved:
+        elif proved:
+            self.has_learned = True
+        else:
             self._templates.remove(template)
 
     def know(self, templates: list[Template]) -> None:
@@ -70,6 +77,29 @@ class Family:
         for each in templates:
             each.is_proved = True
         self._templates += templates
+        self._stored += templates
+
+    def recall(self, templates: list[Template], traces: list[tuple[Call, ClosedJaxpr]]) -> None:
+        """Add what :meth:`learned` gave in an earlier process.
+
+        Args:
+            templates: proved ones.
+            traces: calls with their traces.
+        """
+        self._templates += templates
+        self._earlier.update(traces)
+        self._traces = traces + self._traces
+        self._is_compared = bool(templates) or len(self._traces) < 2
+
+    def learned(self) -> tuple[list[Template], list[tuple[Call, ClosedJaxpr]]]:
+        """Templates that were proved, and the traces of calls that neither they nor stored ones give."""
+        proved = [each for each in self._templates if each.is_sure and each.is_proved]
+        traces = [
+            (call, jaxpr)
+            for call, jaxpr in self._traces
+            if all(each.at(call) is None for each in proved)
+        ]
+        return [each for each in proved if each not in self._stored], traces
 
     def known_calls(self) -> list[Call]:
         """The calls for which there are traces."""
@@ -84,6 +114,7 @@ class Family:
             if not template.is_sure:
                 self._templates.remove(template)
         if len(self._traces) < _MOST_TRACES:
+            self.has_learned = True
             self._traces.append((call, jaxpr))
             self._is_compared = len(self._traces) < 2
 

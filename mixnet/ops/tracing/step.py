@@ -60,7 +60,8 @@ def as_step(
         mlir.register_lowering(step, mlir.lower_fun(function, multiple_results=False))
         ad.primitive_jvps[step] = differentiate
         batching.primitive_batchers[step] = batched
-        return lambda *arrays, **params: step.bind(*arrays, **params)
+        bind: Callable[..., Any] = step.bind
+        return bind
 
     return declare
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import pickle
 import struct
+import sys
 import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -130,15 +131,16 @@ def path_here() -> Path:
     return FOLDER / f"jax-{jax.__version__}.traces"
 
 
-def key_of(kind: str, op: Operator, *rest: object) -> bytes | None:
+def key_of(kind: str, op: Operator, *rest: object, local: bool = False) -> bytes | None:
     """The key of an entry; None if it would differ in another process.
 
     Args:
         kind: the kind of entry.
         op: the operator.
         rest: other values on which it depends: statics, dtypes, tuples of these.
+        local: see :func:`name_of`.
     """
-    name = name_of(op)
+    name = name_of(op, local)
     if name is None:
         return None
     try:
@@ -148,14 +150,30 @@ def key_of(kind: str, op: Operator, *rest: object) -> bytes | None:
     return blake2b(text.encode(), digest_size=_KEY_BYTES).digest()
 
 
-def name_of(op: Operator) -> str | None:
-    """A name that identifies the operator in every process; None if there is none."""
-    if op.takes_key or op.calls_python:
+def name_of(op: Operator, local: bool = False) -> str | None:
+    """A name that identifies the operator in every process; None if there is none.
+
+    Args:
+        op: the operator.
+        local: whether operators have names, too, that the package's file does not hold: those that draw
+            random numbers, and those of the package that are not registered.
+    """
+    if op.calls_python or (op.takes_key and not local):
         return None
     if op.is_known_by_forward and op.forward is not None:
-        inner = name_of(op.forward)
+        inner = name_of(op.forward, local)
         return None if inner is None else f"{type(op).__module__}:{type(op).__name__}({inner})"
-    return op.name if op.is_known_by_name else None
+    if op.is_known_by_name:
+        return op.name
+    return _place_of(op) if local else None
+
+
+def _place_of(op: Operator) -> str | None:
+    """Module and name of an operator that a module of the package holds under its own name."""
+    module = getattr(getattr(op, "function", None), "__module__", None) or ""
+    if not module.startswith("mixnet.") or vars(sys.modules[module]).get(op.name) is not op:
+        return None
+    return f"{module}.{op.name}"
 
 
 class _UnnamedError(Exception):
@@ -214,9 +232,12 @@ def _file() -> File | None:
     global _loaded
     if _loaded is None:
         _loaded = _read()
-    if _settings() != _USUAL:
-        return None
-    return _loaded
+    return _loaded if has_usual_settings() else None
+
+
+def has_usual_settings() -> bool:
+    """Whether JAX's settings are those under which traces are stored."""
+    return _settings() == _USUAL
 
 
 def file_here() -> File:
@@ -293,10 +314,15 @@ def write(entries: Mapping[bytes, tuple[Iterable[str], bytes]]) -> Path:
     return path
 
 
-def content_of(templates: object) -> bytes | None:
-    """Templates or a form as the bytes of an entry; None if they cannot be pickled."""
+def content_of(templates: object, optimize: bool = True) -> bytes | None:
+    """Templates or a form as the bytes of an entry; None if they cannot be pickled.
+
+    Args:
+        templates: what is written.
+        optimize: take more time for bytes that read faster.
+    """
     try:
-        return pickling.dumps(templates)
+        return pickling.dumps(templates, optimize)
     except pickling.UnwritableError:
         return None
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from mixnet.base import MXNetError
 from mixnet.ops.operator import Operator, Statics, is_own
-from mixnet.ops.tracing import stored
+from mixnet.ops.tracing import stored, trace_cache
 from mixnet.ops.tracing.family import Family
 from mixnet.ops.tracing.template import Call, kind_of
 from mixnet.private_jax.jaxprs import ClosedJaxpr
@@ -60,10 +60,10 @@ def _written_or_traced(
 ) -> ClosedJaxpr:
     """The jaxpr, created from traces for other shapes if these determine it."""
     # A user's function may treat few elements differently from many.
-    call = Call(statics, inputs)
-    kind = None if is_own(op.forward or op) else kind_of(call)
-    if kind is None:
+    if is_own(op.forward or op):
         return _traced(op, statics, inputs, scalars)
+    call = Call(statics, inputs)
+    kind = kind_of(call) or call  # without an open extent, there is no other call of the kind
     key = (op, kind, scalars)
     family = _families.get(key)
     if family is None:
@@ -74,6 +74,8 @@ def _written_or_traced(
         if templates is not None:
             family.know(templates)
     jaxpr = family.at(call, lambda other: trace(op, other, scalars))
+    if jaxpr is None and trace_cache.recall(family, *key):
+        jaxpr = family.at(call, lambda other: trace(op, other, scalars))
     if jaxpr is None:
         jaxpr = _traced(op, statics, inputs, scalars)
         family.learn(call, jaxpr)

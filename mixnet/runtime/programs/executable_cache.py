@@ -14,6 +14,7 @@ import jax
 from mixnet.context import Context
 from mixnet.graph.graph import Graph
 from mixnet.ops.lowering.convolution import CONVOLUTION
+from mixnet.ops.tracing import trace_cache
 from mixnet.ops.tracing.tensor_cores import products_for
 from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
@@ -90,7 +91,7 @@ class Program:
 Change = Callable[[Program, ProgramKey, Recorded], None]
 Compiled = tuple[Callable[..., Any], int, Change | None]
 
-disk_cache.use()
+trace_cache.use(disk_cache.use())
 _programs: dict[ProgramKey, Program] = {}
 # The first parts of programs that were split in two.
 _preparations: dict[Any, prepared.Preparation] = {}

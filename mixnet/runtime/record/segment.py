@@ -176,7 +176,8 @@ class Segment:
             if not value.is_computed():
                 check_pending(value)
                 segment = value.segment
-                if segment is not None:
+                # Without a call if it has been pushed: others read hundreds of results of a large graph.
+                if segment is not None and (type(segment) is not Segment or not segment.finished):
                     segment.finish("another segment", wait=False)
             slots = self.leaf_slots
             slots[value] = slot = -1 - len(slots)
@@ -224,11 +225,12 @@ class Segment:
         """
         done = []
         with self.lock:
+            leaf_slot = self._leaf_slot if self.finished else self.leaf_slots.get
             for value, old in pairs:
                 if value.segment is not self:  # this segment has just run
                     done.append((value, old))
                     continue
-                place = old.slot if old.segment is self else self._leaf_slot(old)
+                place = old.slot if old.segment is self else leaf_slot(old)
                 if place is not None:
                     self.before[value.slot] = place
         for value, old in done:
@@ -237,8 +239,6 @@ class Segment:
                 segment.replaces([(value, old)])
 
     def _leaf_slot(self, value: Value) -> int | None:
-        if not self.finished:
-            return self.leaf_slots.get(value)
         return next((-1 - i for i, leaf in enumerate(self.leaves) if leaf is value), None)
 
     def read_entries(self) -> None:

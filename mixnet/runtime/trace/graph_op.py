@@ -24,6 +24,7 @@ from mixnet.passes.differentiate import Rows, differentiate, read_by_rows
 from mixnet.passes.facts import Facts
 from mixnet.passes.inline import ADVANCE
 from mixnet.passes.recompute import check_mode, recompute
+from mixnet.process.collector import collector_paused
 from mixnet.process.source import are_lines_kept
 from mixnet.runtime.compile.lower import lower
 from mixnet.runtime.devices.meeting import is_over_others
@@ -160,21 +161,26 @@ class GraphOp(Operator):
         """The same operator with the residuals that gradients of the inputs ``wrt`` need."""
         extended = self._for_backward.get(wrt)
         if extended is None:
-            count = self.graph.num_outputs
-            passed: list[Node] = []
-            headed = tuple(range(count))
-            entries, starts = self._gradients(headed, wrt, passed)
-            residuals = self._forward_entries(entries)
-            heads = (*self.graph.heads, *residuals)
-            graph = Graph(heads, self.graph.inputs, count, self.graph.states)
-            extended = GraphOp(graph, self.name, len(residuals))
-            extended._forward, extended._wrt = self, wrt
-            extended._derived[headed, wrt] = entries, starts, residuals
-            extended.passed = frozenset(passed)
-            # Residuals come last, so outputs and states keep their numbers.
-            first = count + len(self.graph.states)
-            extended._residual_index = {entry: first + i for i, entry in enumerate(residuals)}
-            self._for_backward[wrt] = extended
+            with collector_paused():
+                extended = self._for_backward[wrt] = self._extended(wrt)
+        return extended
+
+    def _extended(self, wrt: tuple[int, ...]) -> GraphOp:
+        count = self.graph.num_outputs
+        passed: list[Node] = []
+        headed = tuple(range(count))
+        entries, starts = self._gradients(headed, wrt, passed)
+        residuals = self._forward_entries(entries)
+        heads = (*self.graph.heads, *residuals)
+        # Residuals are results of these nodes, so that a walk from them would find no others.
+        graph = Graph.of_nodes(self.graph.nodes, heads, self.graph.inputs, count, self.graph.states)
+        extended = GraphOp(graph, self.name, len(residuals))
+        extended._forward, extended._wrt = self, wrt
+        extended._derived[headed, wrt] = entries, starts, residuals
+        extended.passed = frozenset(passed)
+        # Residuals come last, so outputs and states keep their numbers.
+        first = count + len(self.graph.states)
+        extended._residual_index = {entry: first + i for i, entry in enumerate(residuals)}
         return extended
 
     def _gradients(
@@ -222,9 +228,8 @@ class GraphOp(Operator):
         if self.key is not None:
             forward.add(self.graph.inputs[self.key])
         entries_read: dict[Entry, None] = {}
-        for node in topological(entry.node for entry in entries):
-            if node not in forward:
-                entries_read.update((e, None) for e in node.inputs if e.node in forward)
+        for node in topological((entry.node for entry in entries), forward):
+            entries_read.update((e, None) for e in node.inputs if e.node in forward)
         return list(entries_read)
 
     def names_rows(self, position: int) -> bool:
@@ -299,11 +304,12 @@ class GraphOp(Operator):
                 entry: Node(None, name=f"residual {i}") for i, entry in enumerate(residuals)
             }
             heads = _cut(entries, stand_ins)
-            reached = set(topological(entry.node for entry in heads))
+            nodes = topological(entry.node for entry in heads)
+            reached = set(nodes)
             # Only inputs that backward itself reads: the others may be freed, or donated, earlier.
             used = [i for i, node in enumerate(self.graph.inputs) if node in reached]
             inputs = (*starts, *stand_ins.values(), *[self.graph.inputs[i] for i in used])
-            graph = Graph(tuple(heads), inputs)
+            graph = Graph.of_nodes(nodes, heads, inputs)
             self._backward[key] = GraphOp(graph, f"{self.name}_backward"), used, residuals
         return self._backward[key]
 
@@ -321,8 +327,8 @@ def _cut(entries: Sequence[Entry], stand_ins: dict[Entry, Node]) -> list[Entry]:
         return Entry(replaced.get(entry.node, entry.node), entry.index)
 
     forward = {entry.node for entry in stand_ins}
-    for node in topological(entry.node for entry in entries):
-        if not node.is_variable and node not in forward:
+    for node in topological((entry.node for entry in entries), forward):
+        if not node.is_variable:
             replaced[node] = node.replaced(tuple(moved(entry) for entry in node.inputs))
     return [moved(entry) for entry in entries]
 

@@ -81,7 +81,13 @@ class Change:
             before = [(handle, handle._value) for handle in self._new]
             try:
                 for handle, value in self._new.items():
-                    replace(handle, value)
+                    link = handle._link  # as replace() does, without a call
+                    if link is None:
+                        handle._value = value
+                    else:
+                        link.version += 1
+                        handle._value = value
+                        link.version += 1
             except BaseException:  # Ctrl-C, half-way
                 for handle, value in before:
                     replace(handle, value)

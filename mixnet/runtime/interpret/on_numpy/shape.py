@@ -25,11 +25,32 @@ def _broadcast(
         between[-1] = 2
     elif list(shape) == between:
         return lambda x: x.reshape(between)
-    elif not before and aval.dtype.kind != "V":
-        dtype, steps = aval.dtype, (0,) * len(shape)
-        # A view of one number; broadcast_to takes four times as long to make it.
-        return lambda x: np.ndarray(shape, dtype, x, 0, steps)
+    elif aval.dtype.kind != "V" and 0 not in shape:
+        return _view_of_contiguous(shape, between, aval.dtype)
     return lambda x: np.broadcast_to(x.reshape(between), shape)
+
+
+def _view_of_contiguous(shape: Sequence[int], between: Sequence[int], dtype: np.dtype) -> Run:
+    """A broadcast of an array without gaps, in a tenth of the time that ``broadcast_to`` takes for it.
+
+    Args:
+        shape: the result's.
+        between: the array's, with as many axes.
+        dtype: of both.
+    """
+    # An axis that repeats elements has a step of 0; the others are those of an array in row-major order.
+    steps, step = [0] * len(shape), dtype.itemsize
+    for axis in reversed(range(len(shape))):
+        if between[axis] > 1:
+            steps[axis] = step
+            step *= between[axis]
+
+    def broadcast(x: np.ndarray) -> np.ndarray:
+        if x.flags.c_contiguous:
+            return np.ndarray(shape, dtype, x, 0, steps)
+        return np.broadcast_to(x.reshape(between), shape)
+
+    return broadcast
 
 
 @rule("reshape", "squeeze", "expand_dims")

@@ -10,6 +10,7 @@ import pytest
 import mixnet as mx
 from mixnet.ops.registry import OPERATORS
 from mixnet.runtime.interpret import on_numpy
+from mixnet.runtime.interpret.on_numpy import run
 from mixnet.runtime.record.host import on_host
 from tests.parity.test_operators import CASES, CLOSE, _registered, _stored, _tuples
 
@@ -156,3 +157,35 @@ def test_errors_on_the_host_are_those_of_the_operator() -> None:
         actual = mx.nd.contrib.foreach(lambda row, s: (row + s, s + row), x, mx.nd.zeros((3,)))
         np.testing.assert_array_equal(actual[1].asnumpy(), [2, 2, 2])
         assert mx.nd.contrib.boolean_mask(x, mx.nd.array([0, 1])).shape == (1, 3)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: jax.nn.sigmoid(x * y) * (1 - y),
+        lambda x, y: [x.sum(), (x + y).max(0), jnp.arange(5) + 1],
+        lambda x, y: jax.lax.sort((x, y), num_keys=1),
+        lambda x, y: [part * 2 for part in jnp.split(x.T + y.T, 2)],
+        lambda x, y: jax.lax.scan(lambda c, row: (c + row, c * y[0]), x[0], x),
+    ],
+    ids=["arithmetic", "numbers and constants", "two results", "parts", "loop"],
+)
+def test_generated_code_computes_what_the_loop_does(
+    monkeypatch: pytest.MonkeyPatch, function
+) -> None:
+    monkeypatch.setattr(run, "RUNS_BEFORE_WRITING", 2)
+    rng = np.random.default_rng(0)
+    arrays = [rng.random((3, 4), np.float32) for _ in range(2)]
+    specs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in arrays]
+    program = on_numpy.compiled(lambda *a: jax.tree.leaves(function(*a)), *specs)
+    first, _, *later = [program(*arrays) for _ in range(4)]
+    expected = jax.tree.leaves(function(*arrays))
+    for results in later:
+        assert len(results) == len(first) == len(expected)
+        for one, other, array in zip(first, results, expected, strict=True):
+            assert isinstance(other, np.ndarray) and other.dtype == one.dtype
+            np.testing.assert_array_equal(one, other)
+            np.testing.assert_allclose(other, array, rtol=1e-6)
+    if len(first) == 3:  # nobody else holds the constant
+        later[0][2][:] = 0
+        np.testing.assert_array_equal(program(*arrays)[2], first[2])
