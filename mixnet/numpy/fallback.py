@@ -147,7 +147,7 @@ def _weak(value: Any, dtype: Any) -> Any:
         return value
     if _KINDS.get(value.dtype.kind, 4) > _KINDS.get(dtype.kind, 4):
         return value
-    if dtype.kind in "iu" and not onp.iinfo(dtype).min <= value <= onp.iinfo(dtype).max:
+    if dtype.kind in "iu" and not onp.iinfo(dtype).min <= int(value) <= onp.iinfo(dtype).max:
         return value
     return value.item()
 
