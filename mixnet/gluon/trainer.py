@@ -138,7 +138,8 @@ class Trainer:
         """Create the store, and decide where updates run.
 
         Raises:
-            TypeError: the store is neither a name nor a KVStore nor None.
+            TypeError: the store is neither a name nor a KVStore nor None, or None with row_sparse
+                parameters.
             ValueError: the store or the parameters are incompatible with ``update_on_kvstore``.
         """
         kvstore = self._kvstore_params["kvstore"]
@@ -185,6 +186,11 @@ class Trainer:
         self._kv_initialized = True
 
     def _chosen_store(self, kvstore: object) -> KVStoreBase | None:
+        if kvstore is None and self._contains_sparse_weight:
+            raise AttributeTypeError(
+                "kvstore=None: row_sparse parameters need a store, which holds their rows. Pass "
+                "kvstore='local', or leave it out."
+            )
         if kvstore is None or isinstance(kvstore, KVStoreBase):
             return kvstore
         if not isinstance(kvstore, str):

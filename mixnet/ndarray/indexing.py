@@ -453,7 +453,7 @@ def _stored(self: NDArray, value: Any, shape: tuple[int, ...]) -> Any:
     value_in_store = as_value(value, self._spec)
     if value_in_store.spec.shape == shape:
         return value_in_store
-    _check_fits(value_in_store.spec.shape, shape)
+    _check_fits(self, value_in_store.spec.shape, shape)
     op = find("_broadcast_cast")
     statics, _ = op.bind({"shape": shape, "dtype": self._spec.dtype.name})
     return record(op, statics, (), (value_in_store,))[0]
@@ -463,13 +463,13 @@ def _check_value(self: NDArray, value: object, shape: tuple[int, ...]) -> None:
     """Raise where an array does not broadcast to the selected shape, or may not become a part of this one."""
     if isinstance(value, NDArray):
         if value.shape != shape:
-            _check_fits(value.shape, shape)
+            _check_fits(self, value.shape, shape)
         self._check_part(value._read())
     elif 0 in shape:  # nothing else will look at the value
-        _check_fits(np.shape(cast(Any, value)), shape)
+        _check_fits(self, np.shape(cast(Any, value)), shape)
 
 
-def _check_fits(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
+def _check_fits(self: NDArray, shape: tuple[int, ...], target: tuple[int, ...]) -> None:
     extra = len(shape) - len(target)
     core = shape[extra:] if extra > 0 and all(n == 1 for n in shape[:extra]) else shape
     try:
@@ -477,7 +477,8 @@ def _check_fits(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
     except ValueError:
         fits = False
     if not fits:
-        raise SizeError(
+        # MXNet checks in Python for arrays of mx.nd, in operators for those of mx.np.
+        raise (ShapeError if self._is_numpys else SizeError)(
             f"An array of shape {shape} does not broadcast to {target}, the shape it is assigned "
             f"to. Reshape it, or index another part."
         )

@@ -151,6 +151,16 @@ def _warn(
     )
 
 
+def _warn_of_lazy_updates() -> None:
+    """Say, once, that rows without a gradient are left as they are, as MXNet does."""
+    if ("lazy_update",) not in _warned:
+        _warned.add(("lazy_update",))
+        _log.warning(
+            "Lazy update: a row_sparse gradient changes only the rows that it has; momentum, variance "
+            "and weight decay do not act on the others. lazy_update=False updates all rows."
+        )
+
+
 def _on_dense_copies(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Results:
     dense = [_plain(each) for each in arrays]
     result = invoke_any(op, dense, dict(attributes))
@@ -476,8 +486,12 @@ def _update(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> An
     lazy = "lazy_update" not in op.attributes or attributes.get("lazy_update", True)
     if not isinstance(gradient, RowSparseNDArray):
         return NotImplemented
-    if not lazy or (op.updates_rows == "sparse" and not weight._is_sparse):
+    if op.updates_rows == "sparse" and not weight._is_sparse:
+        return NotImplemented
+    if not lazy:
         return _update_all_rows(op, arrays, attributes)
+    if "lazy_update" in op.attributes:
+        _warn_of_lazy_updates()
     if not gradient._aux[0].shape[0]:
         return weight
     for each in arrays[2:]:

@@ -6,7 +6,7 @@ They read the values of their arrays, have no gradient, and cannot be part of a 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as onp
@@ -119,12 +119,37 @@ _OURS: dict[str, Any] = {
 FINANCIAL = ["mirr", "npv", "pv", "ppmt", "rate"]
 
 
+# Of dtypes, from low to high.
+_KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+
+
 def _to_host(value: object) -> Any:
     if isinstance(value, NDArray):
         return value.asnumpy()
     if isinstance(value, (list, tuple)):
         return type(value)(_to_host(each) for each in value)
     return value
+
+
+def _dtypes(values: Iterable[Any]) -> list[Any]:
+    """Dtypes of the arrays with axes among values and in their lists."""
+    own = [each.dtype for each in values if isinstance(each, onp.ndarray) and each.ndim]
+    lists = [each for each in values if isinstance(each, (list, tuple))]
+    return own + [dtype for each in lists for dtype in _dtypes(each)]
+
+
+def _weak(value: Any, dtype: Any) -> Any:
+    """A scalar as a Python number, where NumPy 1 lets arrays of that dtype decide on the result's.
+
+    They do if the scalar is of no higher kind. NumPy 2 lets them decide only beside Python numbers.
+    """
+    if not isinstance(value, (onp.generic, onp.ndarray)) or value.ndim:
+        return value
+    if _KINDS.get(value.dtype.kind, 4) > _KINDS.get(dtype.kind, 4):
+        return value
+    if dtype.kind in "iu" and not onp.iinfo(dtype).min <= int(value) <= onp.iinfo(dtype).max:
+        return value
+    return value.item()
 
 
 def _from_host(value: object) -> Any:
@@ -173,7 +198,12 @@ def on_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
                 f"autograd.record(), or on x.detach()."
             )
         host = {key: _to_host(value) for key, value in kwargs.items()}
-        result = function(*_to_host(args), **host)
+        values = _to_host(args)
+        if dtypes := _dtypes([*values, *host.values()]):
+            dtype = onp.result_type(*dtypes)
+            values = tuple(_weak(each, dtype) for each in values)
+            host = {key: _weak(value, dtype) for key, value in host.items()}
+        result = function(*values, **host)
         return _from_host(result) if _has_array([*args, *kwargs.values()]) else result
 
     run.__name__ = run.__qualname__ = name

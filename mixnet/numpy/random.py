@@ -13,6 +13,7 @@ from mixnet.base import (
     AttributeValueError,
     NotDefinedError,
     OperatorTypeError,
+    OperatorValueError,
     ShapeError,
     checked_shape,
 )
@@ -429,7 +430,7 @@ def randint(
         low, high = 0, low
     low, high = _whole("randint", "low", low), _whole("randint", "high", high)
     if low >= high:
-        raise AttributeValueError(f"randint: there is no whole number in [{low}, {high}).")
+        raise OperatorValueError(f"randint: there is no whole number in [{low}, {high}).")
     attributes = {"low": low, "high": high, "shape": _size(size) or ()}
     return call(
         "_random_randint", out=out, **attributes, dtype=name_of(dtype or onp.int64), ctx=ctx
@@ -465,9 +466,7 @@ def choice(
     shape = _size(size)
     number = int(onp.prod(shape, dtype=onp.int64)) if shape is not None else 1
     if not replace and number > count:
-        raise AttributeValueError(
-            f"choice: {number} draws from {count} elements need replace=True."
-        )
+        raise OperatorValueError(f"choice: {number} draws from {count} elements need replace=True.")
     attributes = {
         "a": int(count),
         "size": shape or (),

@@ -85,6 +85,20 @@ def test_a_network_without_its_code(tmp_path: Path) -> None:
         unreported(x)
 
 
+def test_inputs_that_the_network_does_not_read(tmp_path: Path) -> None:
+    layer = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    layer.save(str(tmp_path / "net.json"))
+    values = {"arg:fc_weight": nd.ones((2, 3)), "arg:fc_bias": nd.ones((2,))}
+    nd.save(str(tmp_path / "net.params"), values)
+    files = str(tmp_path / "net.json"), str(tmp_path / "net.params")
+    with pytest.warns(UserWarning, match="Input length is not used"):
+        block = gluon.SymbolBlock.imports(files[0], ["data", "length"], files[1])
+    assert block(nd.ones((1, 3)), nd.ones((1,))).asnumpy().tolist() == [[4, 4]]
+    for names in (["dta", "fc_weight"], ["dta"]):  # the file has no 'data'
+        with pytest.raises(AssertionError, match="no input 'dta'; it has data, fc_weight"):
+            gluon.SymbolBlock.imports(files[0], names, files[1])
+
+
 def test_inner_layers_of_a_trained_network() -> None:
     net, stored = loaded()
     x = nd.array(stored["in:0"])

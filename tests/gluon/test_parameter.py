@@ -224,6 +224,14 @@ def test_row_sparse_parameters_need_a_trainer() -> None:
         new().row_sparse_data(rows)
 
 
+def test_row_sparse_parameters_need_a_store() -> None:
+    parameter = gluon.Parameter("p", shape=(4, 2), stype="row_sparse", grad_stype="row_sparse")
+    parameter.initialize(mx.init.One())
+    gluon.Trainer([parameter], "sgd", kvstore=None)
+    with pytest.raises(TypeError, match="kvstore=None: row_sparse parameters need a store"):
+        parameter.row_sparse_data(nd.array([1]))
+
+
 class Tripled(gluon.Parameter):
     """A parameter in another's place, whose ``data`` is a multiple of the stored array."""
 

@@ -91,6 +91,23 @@ def test_the_fallback_to_dense_arrays_warns_once(caplog, monkeypatch) -> None:
     assert not caplog.records
 
 
+def test_updates_with_row_sparse_gradients_are_logged_as_by_mxnet(caplog, monkeypatch) -> None:
+    monkeypatch.setattr(sparse_rules, "_warned", set())
+    weight, gradient = nd.ones((4, 2)), nd.ones((4, 2)).tostype("row_sparse")
+    for name, options in (
+        ("adagrad", {}),
+        ("sgd", {"lazy_update": False}),
+        ("ftrl", {}),
+        ("sgd", {}),
+        ("adam", {}),
+    ):
+        optimizer = mx.optimizer.create(name, **options)
+        optimizer.update(0, weight, gradient, optimizer.create_state(0, weight))
+    fallback, lazy = (record.getMessage() for record in caplog.records)
+    assert fallback.startswith("Storage type fallback: ftrl_update(")
+    assert "row_sparse" in fallback and lazy.startswith("Lazy update")
+
+
 @pytest.mark.parametrize("transpose", [False, True])
 def test_csr_times_dense_is_the_dense_product(transpose: bool) -> None:
     weight = np.arange(8.0, dtype="float32").reshape(4, 2) if transpose else np.ones((3, 2), "f4")

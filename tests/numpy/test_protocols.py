@@ -83,3 +83,28 @@ def test_arrays_without_elements_print_their_dtype() -> None:
 
 def test_ravel() -> None:
     assert X.ravel().tolist() == [1, 2, 3, 4, 5, 6]
+
+
+# Dtypes of MXNet 1.9.1 with NumPy 1.23: arrays decide on the dtype beside scalars of no higher kind.
+SCALARS = [
+    ("x // onp.float64(2)", "float32"),
+    ("onp.floor_divide(x, onp.int64(2))", "float32"),
+    ("onp.logaddexp(x.astype('float16'), onp.float64(2.5))", "float16"),
+    ("i // onp.int64(2)", "int32"),
+    ("i.astype('uint8') // onp.int64(2)", "uint8"),
+    ("i // onp.float32(2)", "float64"),
+    ("np.heaviside(x, onp.float64(1))", "float32"),
+    ("np.select([x > 1], [x], onp.float64(3))", "float32"),
+    ("np.trapz(x, dx=onp.float64(0.5))", "float32"),
+]
+
+
+@pytest.mark.parametrize(("text", "dtype"), SCALARS)
+def test_scalars_of_numpy_leave_the_dtype_to_arrays(text: str, dtype: str) -> None:
+    names = {
+        "np": np,
+        "onp": onp,
+        "x": np.array([1.0, 2, 3]),
+        "i": np.array([1, 2, 3], dtype="int32"),
+    }
+    assert eval(text, names).dtype == dtype

@@ -10,7 +10,7 @@ import numpy as onp
 import pytest
 
 import mixnet as mx
-from mixnet import gluon, nd
+from mixnet import gluon, nd, np
 from mixnet.gluon import nn
 
 
@@ -85,6 +85,23 @@ CALLS = [
     (lambda: lstm_step(1), "IndexError"),
     (lambda: lstm_step(0), "IndexError"),
 ]
+
+
+OPERATORS: list[Callable[[], Any]] = [
+    lambda: np.zeros(3).__setitem__(slice(0, 2), np.ones(5)),
+    lambda: np.zeros((2, 3)).__setitem__(0, [1, 2]),
+    lambda: np.zeros((2, 3)).__setitem__([0, 1], np.ones(5)),
+    lambda: np.zeros((2, 3)).__setitem__(slice(None), np.ones(5)),
+    lambda: np.random.randint(5, 3),
+    lambda: np.random.choice(3, 5, replace=False),
+]
+
+
+@pytest.mark.parametrize("call", OPERATORS)
+def test_errors_of_operators_have_mxnets_name(call: Callable[[], Any]) -> None:
+    with pytest.raises(ValueError) as raised:
+        call()
+    assert type(raised.value).__name__ == "MXNetError"
 
 
 @pytest.mark.parametrize("call, name", CALLS)

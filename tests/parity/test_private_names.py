@@ -273,6 +273,14 @@ def test_a_layer_as_a_stack_of_cells_with_its_parameters(bidirectional: bool) ->
     onp.testing.assert_allclose(steps.asnumpy(), whole.asnumpy(), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("layer", [gluon.rnn.RNN, gluon.rnn.LSTM, gluon.rnn.GRU])
+def test_a_stack_of_cells_has_the_initializers_of_its_layer(layer: type) -> None:
+    layer = layer(3, i2h_bias_initializer="ones", h2h_weight_initializer="zeros", prefix="n_")
+    parameters = layer._unfuse().collect_params()
+    # of MXNet 1.9.1
+    assert [each.init for each in parameters.values()] == [None, "zeros", "ones", "zeros"]
+
+
 def test_a_layer_with_a_projection_cannot_be_unfused() -> None:
     with pytest.raises(mx.MXNetError, match="cells have neither projection_size nor"):
         gluon.rnn.LSTM(3, projection_size=2)._unfuse()

@@ -19,6 +19,7 @@ from mixnet.passes.infer_shape import (
     is_known,
     variables_of_one_shape,
 )
+from mixnet.process.source import warn_user
 from mixnet.symbol.symbol import Symbol, Variable
 from mixnet.util import is_np_array, set_module
 
@@ -140,20 +141,31 @@ class SymbolBlock(HybridBlock):
             symbol = symbol.as_np_ndarray()
             variables = [each.as_np_ndarray() for each in variables]
         known = symbol.list_inputs()
-        for name in names:
-            if name not in known:
-                raise CheckError(
-                    f"{symbol_file} has no input {name!r}; it has {', '.join(known[:8])}."
-                )
+        unknown = [name for name in names if name not in known]
+        misspelled = CheckError(
+            f"{symbol_file} has no input {', '.join(map(repr, unknown))}; it has "
+            f"{', '.join(known[:8])}."
+        )
+        if unknown and len(unknown) == len(names):
+            raise misspelled
         block = SymbolBlock(symbol, variables)
         if param_file is not None:
-            block.collect_params().load(
-                os.fspath(param_file),
-                ctx,
-                allow_missing,
-                ignore_extra,
-                cast_dtype=True,
-                dtype_source="saved",
+            try:
+                block.collect_params().load(
+                    os.fspath(param_file),
+                    ctx,
+                    allow_missing,
+                    ignore_extra,
+                    cast_dtype=True,
+                    dtype_source="saved",
+                )
+            except CheckError as error:
+                if unknown:  # its data is among the missing parameters
+                    raise misspelled from error
+                raise
+        if unknown:  # export() leaves inputs out that the network does not read
+            warn_user(
+                f"Input {', '.join(unknown)} is not used by any computation of {symbol_file}."
             )
         return block
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet import ndarray as nd
@@ -93,16 +93,16 @@ class _RNNLayer(HybridBlock):
                 f"RNN: activation={mode.removeprefix('rnn_')!r} is not one of {names}."
             )
         self._gates = GATES[mode]
-        initializers = {
+        self._initializers = {
             "i2h_weight": i2h_weight_initializer,
             "h2h_weight": h2h_weight_initializer,
             "i2h_bias": i2h_bias_initializer,
             "h2h_bias": h2h_bias_initializer,
             "h2r_weight": h2r_weight_initializer,
         }
-        self._make_parameters(initializers)
+        self._make_parameters()
 
-    def _make_parameters(self, initializers: Mapping[str, Any]) -> None:
+    def _make_parameters(self) -> None:
         """Weights and biases of every layer and direction, as attributes ``l0_i2h_weight`` and so on."""
         hidden_size, projection_size = self._hidden_size, self._projection_size
         rows, out = self._gates * hidden_size, projection_size or hidden_size
@@ -122,7 +122,7 @@ class _RNNLayer(HybridBlock):
                     parameter = self.params.get(
                         name,
                         shape=shape,
-                        init=initializers[kind],
+                        init=self._initializers[kind],
                         allow_deferred_init=True,
                         dtype=self._dtype,
                     )
@@ -153,6 +153,8 @@ class _RNNLayer(HybridBlock):
     def _cell(self, prefix: str, units: int) -> HybridRecurrentCell:
         """One of the cells that this layer runs in one operator."""
         options: dict[str, Any] = {"input_size": units, "prefix": prefix}
+        for kind in ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias"):
+            options[f"{kind}_initializer"] = self._initializers[kind]
         if self._mode == "lstm":
             return LSTMCell(self._hidden_size, **options)
         if self._mode == "gru":
