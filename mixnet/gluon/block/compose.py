@@ -76,7 +76,7 @@ class Composition:
         try:
             return infer(self.symbol.graph, shapes, dtypes)
         except MXNetError:
-            return infer(self.symbol.graph, shapes, {})
+            return infer(self.symbol.graph, shapes, dict.fromkeys(dtypes, as_dtype("float32")))
 
     def _known(
         self, specs: Sequence[Spec], parameters: Any

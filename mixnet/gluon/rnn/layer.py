@@ -153,6 +153,8 @@ class _RNNLayer(HybridBlock):
     def _cell(self, prefix: str, units: int) -> HybridRecurrentCell:
         """One of the cells that this layer runs in one operator."""
         options: dict[str, Any] = {"input_size": units, "prefix": prefix}
+        for kind in ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias"):
+            options[f"{kind}_initializer"] = self._reg_params[prefix + kind].init
         if self._mode == "lstm":
             return LSTMCell(self._hidden_size, **options)
         if self._mode == "gru":
@@ -223,7 +225,7 @@ class _RNNLayer(HybridBlock):
             sequence_length: ``(batch,)``, with ``use_sequence_length``.
 
         Raises:
-            ShapeError: the inputs do not have three axes.
+            ShapeError: the inputs do not have three axes, or ``sequence_length`` is missing.
             ValueError: a state's shape does not match the inputs.
         """
         self.skip_states = states is None
@@ -251,6 +253,11 @@ class _RNNLayer(HybridBlock):
             )
         if not self._use_sequence_length:
             return super().__call__(inputs, states, **kwargs)
+        if sequence_length is None and isinstance(inputs, NDArray):
+            raise ShapeError(
+                f"{type(self).__name__} with use_sequence_length=True also takes sequence_length, the "
+                f"number of steps of each sample."
+            )
         return super().__call__(inputs, states, sequence_length, **kwargs)
 
     def _check_inputs(self, shape: tuple[int, ...]) -> None:
