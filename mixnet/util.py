@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import os
 import threading
 from collections.abc import Callable
@@ -56,8 +57,9 @@ def set_np_shape(active: Any) -> bool:
         active: True or False for this thread; 2 or 0 for all threads.
     """
     before = is_np_shape()
-    if int(active) != 1:
-        _everywhere.shape = int(active) == 2
+    number = operator.index(active)
+    if number != 1:
+        _everywhere.shape = number == 2
     write(_flags, "shape", bool(active))
     return before
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.array_like import has_shape
-from mixnet.base import CheckError, DTypeError, IndexingError, NotDefinedError
+from mixnet.base import CheckError, DTypeError, IndexingError, NotDefinedError, ShapeError
 from mixnet.image.host import Size, as_array, interpolation, pixels_of
 from mixnet.image.transform import (
     _area_range,
@@ -211,6 +212,17 @@ class CenterCropAug(_SizedAugmenter):
         return center_crop(src, self.size, self.interp)[0]
 
 
+@contextlib.contextmanager
+def _colours_of(pixels: np.ndarray, augmenter: Augmenter) -> Iterator[None]:
+    """Report an image whose axes do not fit the arithmetic of an augmenter."""
+    try:
+        yield
+    except ValueError as error:
+        raise ShapeError(
+            f"{type(augmenter).__name__} takes images of shape (height, width, 3), not {pixels.shape}."
+        ) from error
+
+
 class _ColourAugmenter(Augmenter):
     """Changes the colours of a float image in place, as MXNet does."""
 
@@ -223,7 +235,8 @@ class _ColourAugmenter(Augmenter):
                 f"{type(self).__name__} takes images of floats, not {pixels.dtype.name}; put "
                 f"CastAug() before it."
             )
-        self._change(pixels)
+        with _colours_of(pixels, self):
+            self._change(pixels)
         if isinstance(src, np.ndarray):
             return pixels
         src[:] = as_array(pixels, src)
@@ -322,7 +335,8 @@ def _mixed(src: NDArray | np.ndarray, matrix: np.ndarray, augmenter: Augmenter) 
             f"{type(augmenter).__name__} takes images of floats, not {pixels.dtype.name}; put "
             f"CastAug() before it."
         )
-    mixed = pixels @ matrix
+    with _colours_of(pixels, augmenter):
+        mixed = pixels @ matrix
     return mixed if isinstance(src, np.ndarray) else as_array(mixed, src)
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import AttributeValueError, DTypeError, ShapeError
 from mixnet.initializer.initializer import Initializer, register
 from mixnet.ndarray import random
 from mixnet.ndarray.create import array
@@ -20,23 +19,29 @@ from mixnet.util import is_np_array
 
 def uniform(low: float, high: float, arr: NDArray) -> None:
     """Fill an array with uniform numbers in [low, high)."""
+    check_drawn(arr)
     if is_np_array():
         arr._write_all(_by_numpy("_npi_uniform", arr, low=low, high=high))
         return
-    arr._write_all(random.uniform(low, high, arr.shape, _drawn_dtype(arr), arr.context))
+    arr._write_all(random.uniform(low, high, arr.shape, arr.dtype, arr.context))
 
 
 def normal(sigma: float, arr: NDArray) -> None:
     """Fill an array with normal numbers of mean 0 and standard deviation ``sigma``."""
+    check_drawn(arr)
     if is_np_array():
         arr._write_all(_by_numpy("_npi_normal", arr, loc=0, scale=sigma))
         return
-    arr._write_all(random.normal(0, sigma, arr.shape, _drawn_dtype(arr), arr.context))
+    arr._write_all(random.normal(0, sigma, arr.shape, arr.dtype, arr.context))
 
 
-def _drawn_dtype(arr: NDArray) -> Any:
-    """The dtype to draw in: float64 has other numbers than float32."""
-    return arr.dtype if jnp.issubdtype(arr.dtype, jnp.floating) else None
+def check_drawn(arr: NDArray) -> None:
+    """Raise DTypeError for an array of whole numbers: small random numbers would become 0."""
+    if not jnp.issubdtype(arr.dtype, jnp.floating):
+        raise DTypeError(
+            f"Random numbers of an initializer have a floating point dtype, not {arr.dtype.__name__}; "
+            f"use mx.init.Zero or mx.init.Constant, or a float dtype."
+        )
 
 
 def _by_numpy(op: str, arr: NDArray, **parameters: float) -> NDArray:

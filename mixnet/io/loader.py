@@ -205,6 +205,7 @@ class MXDataIter(DataIter):
         self.first_batch: DataBatch | None = None
         self._debug_skip_load = False
         self._current: DataBatch | None = None
+        self._is_unread = True
         self._reader = _Reader(handle)
         self._queue: deque[_Ticket] = deque()
         self._epoch = 0
@@ -279,12 +280,16 @@ class MXDataIter(DataIter):
 
     def reset(self) -> None:
         """Begin an epoch: after the samples that filled up the last batch, otherwise at the start."""
-        self.first_batch = None
+        self.first_batch, self._is_unread = None, False
         self._start(None if self._rolled else self._epoch + 1)
 
     def iter_next(self) -> int:
         """Move to the next batch; 1 if there is one, else 0."""
-        self._current = self._advance()
+        self._is_unread = False
+        if self.first_batch is not None:
+            self._current, self.first_batch = self.first_batch, None
+        else:
+            self._current = self._advance()
         return int(self._current is not None)
 
     def next(self) -> DataBatch:
@@ -303,6 +308,9 @@ class MXDataIter(DataIter):
 
     @property
     def _batch(self) -> Any:
+        if self._is_unread:  # the first batch can be read before next()
+            self._is_unread = False
+            self._current = self.first_batch = self._advance()
         if self._current is None:
             raise MXNetError("There is no batch: call next() or iter_next() first.")
         return self._current

@@ -29,6 +29,13 @@ class DeviceStore(LocalStore):
         self._residuals: dict[Key, list[list[Value]]] = {}
         self._steps: StepsInOne = StepsInOne(self)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes, without the programs of joint steps, which a copy compiles again."""
+        return {name: value for name, value in vars(self).items() if name != "_steps"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _steps=StepsInOne(self))
+
     def compress(self, compression: Compression) -> None:
         """Compress gradients from now on."""
         self._compression, self.is_compressed = compression, True

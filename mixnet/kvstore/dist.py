@@ -123,6 +123,14 @@ class OverProcesses(InJob):
         self._rows: dict[Key, list[RowsOfAll]] = {}  # pushed, not in the stored value yet
         self._steps: StepsInOne = StepsOverProcesses(self, self.world)
 
+    def send_command(self, head: int, body: object) -> None:
+        """Send a command to servers.
+
+        Raises:
+            MXNetError: the store has no servers.
+        """
+        raise MXNetError("A KVStore of this type has no servers to send commands to.")
+
     def _manner(self) -> str:
         return f"; MIXNET_JOINT_STEP_AFTER={self._steps.after}"  # all begin with joint steps at the same one
 

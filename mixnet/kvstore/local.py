@@ -216,12 +216,7 @@ class LocalStore:
         """Use optimizer states that were loaded into the updater; here the updater is local."""
 
     def send_command(self, head: int, body: object) -> None:
-        """Send a command to servers.
-
-        Raises:
-            MXNetError: the store has no servers.
-        """
-        raise MXNetError("A KVStore of this type has no servers to send commands to.")
+        """Send a command to servers; here there are none."""
 
     def home(self, key: Key, values: Sequence[NDArray]) -> Context:
         """The context that stores the value of a key."""

@@ -384,7 +384,15 @@ class Optimizer:
             weight: the parameter.
             grad: its gradient, of the same shape.
             state: what ``create_state`` gave.
+
+        Raises:
+            CheckError: lists, but ``aggregate_num`` is 0.
         """
+        if isinstance(weight, (list, tuple)) and not self.aggregate_num:
+            raise CheckError(
+                f"{type(self).__name__} updates one parameter at a time, not a list of "
+                f"{len(weight)}: call update for each."
+            )
         run_steps(self._steps(index, weight, grad, state))
 
     def _steps(self, index: Any, weight: Any, grad: Any, state: Any) -> list[Step]:

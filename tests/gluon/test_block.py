@@ -501,3 +501,17 @@ def test_unused_inputs_and_layers_of_a_hybridized_block_cause_a_warning() -> Non
         texts[1].startswith("The 1-th input to HybridBlock net_ is not used") or "1-th" in texts[1]
     )
     net(nd.ones((2, 3)), y)  # said once
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_a_wrong_dtype_completes_shapes_before_it_is_reported(
+    hybridize: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    net = gluon.nn.Dense(3)
+    net.initialize()
+    net.hybridize(hybridize)
+    with pytest.raises(mx.MXNetError, match="int32 and float32"):
+        net(nd.ones((2, 4), dtype="int32"))
+    assert net.weight.shape == (3, 4)
+    assert "infer_shape" not in capsys.readouterr().out
+    assert net(nd.ones((2, 4))).shape == (2, 3)

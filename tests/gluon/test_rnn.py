@@ -377,3 +377,18 @@ def test_errors_of_cells_name_the_mistake() -> None:
         contrib.rnn.Conv2DRNNCell((1, 4, 4), 2, 3, 2)
     with pytest.raises(AssertionError, match="1 axes"):
         contrib.rnn.Conv1DRNNCell((1, 4), 2, (3, 3), 3)
+
+
+def test_cells_of_an_unfused_layer_keep_its_initializers() -> None:
+    layer = gluon.rnn.GRU(3, input_size=2, h2h_bias_initializer="ones")
+    cells = layer._unfuse()
+    cells.initialize()
+    assert cells[0].h2h_bias.data().asnumpy().tolist() == [1] * 9
+    assert cells[0].i2h_bias.data().asnumpy().tolist() == [0] * 9
+
+
+def test_lengths_that_a_layer_needs_are_named() -> None:
+    layer = gluon.rnn.RNN(3, use_sequence_length=True)
+    layer.initialize()
+    with pytest.raises(mx.MXNetError, match="also takes sequence_length"):
+        layer(nd.ones((2, 3, 4)))

@@ -253,3 +253,18 @@ def test_interpolations_that_mxnet_does_not_know(interp: int) -> None:
 def test_integers_are_not_normalized_by_floats():
     with pytest.raises(mx.MXNetError, match="make the image float"):
         image.ColorNormalizeAug(mx.nd.ones(3), None)(mx.nd.ones((2, 2, 3), dtype="uint8"))
+
+
+@pytest.mark.parametrize(
+    "augmenter",
+    [
+        image.SaturationJitterAug(0.5),
+        image.ContrastJitterAug(0.5),
+        image.HueJitterAug(0.5),
+        image.RandomGrayAug(1.0),
+        image.LightingAug(0.5, np.ones(3), np.ones((3, 3))),
+    ],
+)
+def test_colours_of_an_image_without_channels_are_refused(augmenter: image.Augmenter) -> None:
+    with pytest.raises(mx.MXNetError, match=r"takes images of shape .* not \(4, 4\)"):
+        augmenter(mx.nd.ones((4, 4)))

@@ -81,17 +81,25 @@ def test_csv_types_and_shapes(csv: dict[str, Any]) -> None:
 
 def test_moving_by_hand(csv: dict[str, Any]) -> None:
     iterator = mx.io.CSVIter(**csv)
-    with pytest.raises(mx.MXNetError, match="call next"):
-        iterator.getdata()
     count = 0
     while iterator.iter_next():
         count += 1
         assert iterator.getdata().shape == (3, 2) and iterator.getlabel().shape == (3,)
     assert count == 3
+    with pytest.raises(mx.MXNetError, match="call next"):
+        iterator.getdata()
     iterator.reset()
     first = next(iterator)
     iterator.debug_skip_load()
     assert next(iterator) is first and next(iterator) is first
+
+
+def test_the_first_batch_can_be_read_before_next(csv: dict[str, Any]) -> None:
+    iterator = mx.io.CSVIter(**csv)
+    first = iterator.getdata().asnumpy().tolist()
+    batches = [batch.data[0].asnumpy().tolist() for batch in iterator]
+    assert len(batches) == 3
+    assert batches[0] == first
 
 
 def test_csv_lines_may_end_in_a_comma(csv: dict[str, Any], tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -411,3 +414,19 @@ def test_pushed_arrays_are_independent_variables(kind: str, one_call: bool) -> N
     loss.backward()
     assert pulled.grad.asnumpy().tolist() == [9, 16, 25]
     assert pushed.grad.asnumpy().tolist() == [18, 32, 50]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda store: pickle.loads(pickle.dumps(store))])
+def test_copies_of_a_device_store_go_on_from_its_values(copied: Any) -> None:
+    store = mx.kv.create("device")
+    store.set_optimizer(mx.optimizer.SGD(learning_rate=1))
+    store.init(1, nd.ones(2))
+    store.push(1, nd.ones(2))
+    other = copied(store)
+    other.push(1, nd.ones(2))
+    values = []
+    for each in (other, store):
+        out = nd.zeros(2)
+        each.pull(1, out)
+        values.append(out.asnumpy().tolist())
+    assert values == [[-1, -1], [0, 0]]

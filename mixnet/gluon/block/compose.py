@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.dtype import as_dtype
 from mixnet.gluon.block.nested import _flatten
@@ -66,6 +67,20 @@ class Composition:
 
     def infer(self, specs: Sequence[Spec], parameters: Any) -> Inference:
         """Infer all shapes and dtypes from those of the arrays and the parameters."""
+        shapes, dtypes = self._known(specs, parameters)
+        return infer(self.symbol.graph, shapes, dtypes)
+
+    def infer_shapes(self, specs: Sequence[Spec], parameters: Any) -> Inference:
+        """Infer all shapes; dtypes that an operator refuses are left to the operator to report."""
+        shapes, dtypes = self._known(specs, parameters)
+        try:
+            return infer(self.symbol.graph, shapes, dtypes)
+        except MXNetError:
+            return infer(self.symbol.graph, shapes, dict.fromkeys(dtypes, as_dtype("float32")))
+
+    def _known(
+        self, specs: Sequence[Spec], parameters: Any
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         shapes: dict[str, Any] = {}
         dtypes: dict[str, Any] = {}
         for name, spec in zip(self.names, specs, strict=True):
@@ -74,7 +89,7 @@ class Composition:
             dtypes.setdefault(name, as_dtype(each.dtype))
             if each._shape is not None and name not in shapes:
                 shapes[name] = each._shape
-        return infer(self.symbol.graph, shapes, dtypes)
+        return shapes, dtypes
 
 
 class Composed(Program):

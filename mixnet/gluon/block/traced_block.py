@@ -192,7 +192,7 @@ class TracedBlock(Block):
     def _take_shapes(
         composition: Composition, specs: Sequence[Spec], parameters: dict[str, Parameter]
     ) -> None:
-        shapes = composition.infer(specs, parameters).shapes
+        shapes = composition.infer_shapes(specs, parameters).shapes
         entries = entries_by_name(composition.symbol)
         for name, each in parameters.items():
             shape = shapes.get(entries[name])

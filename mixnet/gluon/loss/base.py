@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from typing import TYPE_CHECKING, Any
 
 from mixnet import ndarray as ndarray
@@ -16,6 +17,7 @@ from mixnet.base import (
 )
 from mixnet.gluon.block import HybridBlock
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.sparse_array import BaseSparseNDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
 from mixnet.symbol.symbol import Symbol
@@ -68,8 +70,11 @@ def _reshape_like(F: ModuleType, x: Tensor, y: Tensor) -> Any:
         raise NotAnArrayError(
             f"an NDArray is needed, not {x!r:.60}; make one with mx.nd.array(...)"
         )
-    if isinstance(x, NDArray) and isinstance(y, NDArray) and x.size != y.size:
-        error = ShapeError if y.size > x.size else SizeError  # as reshape
+    if isinstance(x, BaseSparseNDArray):
+        x.reshape(y.shape)  # raises
+    sizes = [math.prod(each.shape) for each in (x, y) if isinstance(each, NDArray)]
+    if len(sizes) == 2 and sizes[0] != sizes[1]:
+        error = ShapeError if sizes[1] > sizes[0] else SizeError  # as reshape
         raise error(f"shapes {x.shape} and {y.shape} must have the same number of elements")
     return F.reshape_like(x, y)
 

@@ -28,13 +28,14 @@ def sizes(size: Size, count: int, name: str = "kernel_size") -> tuple[int, ...]:
     Raises:
         CheckError: neither one number nor ``count``; also an AssertionError.
     """
-    values = (size,) * count if isinstance(size, (int, np.integer)) else tuple(size)
+    is_number = isinstance(size, (int, float, np.number))  # whether it is whole is checked later
+    values = (size,) * count if is_number else tuple(size)
     if len(values) != count:
         raise CheckError(f"{name} must be one number or {count}, not {size}.")
     return values
 
 
-def check_layout(owner: str, layout: str, allowed: tuple[str, ...]) -> None:
+def check_layout(owner: str, layout: object, allowed: tuple[str, ...]) -> None:
     """Raise CheckError unless a layout is one of those allowed."""
     if layout not in allowed:
         raise CheckError(f"{owner}: layout={layout!r} is not one of {', '.join(allowed)}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.nn.convolution import Size, check_layout, sizes
@@ -21,6 +21,8 @@ _LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 class _Pooling(HybridBlock):
     """One number for every window."""
 
+    _layouts: ClassVar[tuple[str, ...]] = sum(_LAYOUTS.values(), ())
+
     @check_arguments
     def __init__(
         self,
@@ -35,8 +37,8 @@ class _Pooling(HybridBlock):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        check_layout(type(self).__name__, layout, self._layouts)
         count = len(layout) - 2
-        check_layout(type(self).__name__, layout, _LAYOUTS.get(count, _LAYOUTS[2]))
         kernel = sizes(pool_size, count, "pool_size")
         self._kwargs = {
             "kernel": kernel,
@@ -79,6 +81,8 @@ class MaxPool1D(_Pooling):
         kwargs: ``prefix``, ``params``.
     """
 
+    _layouts = _LAYOUTS[1]
+
     def __init__(
         self,
         pool_size: Size = 2,
@@ -102,6 +106,8 @@ class MaxPool2D(_Pooling):
         ceil_mode: include a last partial window.
         kwargs: ``prefix``, ``params``.
     """
+
+    _layouts = _LAYOUTS[2]
 
     def __init__(
         self,
@@ -127,6 +133,8 @@ class MaxPool3D(_Pooling):
         kwargs: ``prefix``, ``params``.
     """
 
+    _layouts = _LAYOUTS[3]
+
     def __init__(
         self,
         pool_size: Size = (2, 2, 2),
@@ -151,6 +159,8 @@ class AvgPool1D(_Pooling):
         count_include_pad: whether padding counts in the mean.
         kwargs: ``prefix``, ``params``.
     """
+
+    _layouts = _LAYOUTS[1]
 
     def __init__(
         self,
@@ -188,6 +198,8 @@ class AvgPool2D(_Pooling):
         kwargs: ``prefix``, ``params``.
     """
 
+    _layouts = _LAYOUTS[2]
+
     def __init__(
         self,
         pool_size: Size = (2, 2),
@@ -224,6 +236,8 @@ class AvgPool3D(_Pooling):
         kwargs: ``prefix``, ``params``.
     """
 
+    _layouts = _LAYOUTS[3]
+
     def __init__(
         self,
         pool_size: Size = (2, 2, 2),
@@ -255,6 +269,8 @@ class GlobalMaxPool1D(_Pooling):
         kwargs: ``prefix`` and ``params`` of :class:`Block`.
     """
 
+    _layouts = _LAYOUTS[1]
+
     def __init__(self, layout: str = "NCW", **kwargs: Any):
         super().__init__(1, None, 0, True, True, "max", layout, **kwargs)
 
@@ -266,6 +282,8 @@ class GlobalMaxPool2D(_Pooling):
         layout: ``NCHW`` or ``NHWC``.
         kwargs: ``prefix`` and ``params`` of :class:`Block`.
     """
+
+    _layouts = _LAYOUTS[2]
 
     def __init__(self, layout: str = "NCHW", **kwargs: Any):
         super().__init__(1, None, 0, True, True, "max", layout, **kwargs)
@@ -279,6 +297,8 @@ class GlobalMaxPool3D(_Pooling):
         kwargs: ``prefix`` and ``params`` of :class:`Block`.
     """
 
+    _layouts = _LAYOUTS[3]
+
     def __init__(self, layout: str = "NCDHW", **kwargs: Any):
         super().__init__(1, None, 0, True, True, "max", layout, **kwargs)
 
@@ -290,6 +310,8 @@ class GlobalAvgPool1D(_Pooling):
         layout: ``NCW`` or ``NWC``.
         kwargs: ``prefix`` and ``params`` of :class:`Block`.
     """
+
+    _layouts = _LAYOUTS[1]
 
     def __init__(self, layout: str = "NCW", **kwargs: Any):
         super().__init__(1, None, 0, True, True, "avg", layout, **kwargs)
@@ -303,6 +325,8 @@ class GlobalAvgPool2D(_Pooling):
         kwargs: ``prefix`` and ``params`` of :class:`Block`.
     """
 
+    _layouts = _LAYOUTS[2]
+
     def __init__(self, layout: str = "NCHW", **kwargs: Any):
         super().__init__(1, None, 0, True, True, "avg", layout, **kwargs)
 
@@ -314,6 +338,8 @@ class GlobalAvgPool3D(_Pooling):
         layout: ``NCDHW`` or ``NDHWC``.
         kwargs: ``prefix`` and ``params`` of :class:`Block`.
     """
+
+    _layouts = _LAYOUTS[3]
 
     def __init__(self, layout: str = "NCDHW", **kwargs: Any):
         super().__init__(1, None, 0, True, True, "avg", layout, **kwargs)

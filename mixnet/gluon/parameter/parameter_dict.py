@@ -298,6 +298,8 @@ class ParameterDict:
             CheckError: names are missing or unknown, or a shape or dtype differs.
         """
         source = f"file: {filename}" if filename else "param_dict"
+        if isinstance(param_dict, list) and not param_dict:
+            param_dict = {}  # what a file without arrays is read as
         if not isinstance(param_dict, dict):
             raise CheckError(f"{source} holds arrays without names, not parameters.")
         loaded = {

@@ -225,7 +225,7 @@ class _RNNLayer(HybridBlock):
             sequence_length: ``(batch,)``, with ``use_sequence_length``.
 
         Raises:
-            ShapeError: the inputs do not have three axes.
+            ShapeError: the inputs do not have three axes, or ``sequence_length`` is missing.
             ValueError: a state's shape does not match the inputs.
         """
         self.skip_states = states is None
@@ -253,6 +253,11 @@ class _RNNLayer(HybridBlock):
             )
         if not self._use_sequence_length:
             return super().__call__(inputs, states, **kwargs)
+        if sequence_length is None and isinstance(inputs, NDArray):
+            raise ShapeError(
+                f"{type(self).__name__} with use_sequence_length=True also takes sequence_length, the "
+                f"number of steps of each sample."
+            )
         return super().__call__(inputs, states, sequence_length, **kwargs)
 
     def _check_inputs(self, shape: tuple[int, ...]) -> None:

@@ -75,13 +75,13 @@ class DropoutCell(HybridRecurrentCell):
         merge_outputs: bool | None = None,
         valid_length: Tensor | None = None,
     ) -> tuple[Any, list[Any]]:
-        """Dropout of all steps, in one operation if they are one array."""
+        """Dropout of all steps, in one operation if they are one array; all of them are valid."""
         self.reset()
         data, _, F, _ = sequence(length, inputs, layout, merge_outputs)
         if isinstance(data, TENSORS):
             dropped: tuple[Any, list[Any]] = self.hybrid_forward(F, data, begin_state or [])
             return dropped
-        return super().unroll(length, data, begin_state, layout, merge_outputs, valid_length)
+        return super().unroll(length, data, begin_state, layout, merge_outputs, None)
 
 
 class ModifierCell(HybridRecurrentCell):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mixnet import ndarray as nd
@@ -63,11 +64,14 @@ def sequence(
 
     Raises:
         AssertionError: there are not ``length`` steps, or the layout has no time or batch axis.
+        TypeError: ``length`` is not a whole number.
     """
     if data is None:
         raise CheckError(
             "unroll: inputs=None; give the sequence, or a list with an array for each step."
         )
+    if length is not None:
+        operator.index(length)  # a TypeError, as of range()
     axes = {"T": layout.find("T"), "N": layout.find("N")}
     if min(axes.values()) < 0:
         raise CheckError(f"layout={layout!r} needs both N (batch) and T (time), such as 'NTC'.")
