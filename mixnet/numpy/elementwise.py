@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as onp
 
 from mixnet.base import AttributeTypeError, AttributeValueError, OptionError
-from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.operators import wrong_operands
 from mixnet.numpy import ndarray as arrays
 from mixnet.numpy.call import NUMBERS, as_operator, call, check_operand, is_array
@@ -195,7 +194,7 @@ def _number(array: Operand, value: Operand, is_int: bool) -> dict[str, Any]:
     A symbol of whole numbers becomes float64 by a number that is not whole, and by any number on its left,
     as in MXNet. An array keeps its dtype.
     """
-    if isinstance(array, NDArray):
+    if isinstance(array, arrays.ndarray):
         return {"scalar": value.item() if isinstance(value, onp.generic) else value}
     return {"scalar": float(value), "is_int": is_int}  # type: ignore[arg-type]
 
