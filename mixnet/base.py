@@ -136,8 +136,8 @@ class DTypeError(MXNetError, TypeError, mxnet_name="MXNetError"):
     """A dtype is unknown, or the operator does not take it."""
 
 
-class UnknownDTypeError(DTypeError, mxnet_name="TypeError"):
-    """Something is not the name of a dtype."""
+class UnknownDTypeError(DTypeError, UnknownNameError, mxnet_name="TypeError"):
+    """Something is not the name of a dtype; MXNet looks types up in a table."""
 
 
 class StateError(MXNetError, mxnet_name="RuntimeError"):

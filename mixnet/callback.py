@@ -157,3 +157,18 @@ class LogValidationMetricsCallback:
             return
         for name, value in param.eval_metric.get_name_value():
             logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)
+
+
+# What `import *` brings: what MXNet's module brings.
+__all__ = [
+    "LogValidationMetricsCallback",
+    "ProgressBar",
+    "Speedometer",
+    "do_checkpoint",
+    "log_train_metric",
+    "logging",
+    "math",
+    "module_checkpoint",
+    "save_checkpoint",
+    "time",
+]

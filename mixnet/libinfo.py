@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import platform
 
 # Of MXNet: programs compare it to know what they may call.
 __version__ = "1.9.1"
@@ -42,3 +44,14 @@ def find_conf_path(prefix: str = "tvmop") -> str:
         RuntimeError: always, there are none.
     """
     raise RuntimeError(f"There is no {prefix}.conf: operators are compiled by XLA, not by TVM.")
+
+
+# What `import *` brings: what MXNet's module brings.
+__all__ = [
+    "find_conf_path",
+    "find_include_path",
+    "find_lib_path",
+    "logging",
+    "os",
+    "platform",
+]

@@ -278,3 +278,16 @@ class CosineScheduler(_Curve):
 
     def _left(self, way: float, steps: float) -> float:
         return way * (1 + cos(pi * steps / self.max_steps)) / 2
+
+
+# What `import *` brings: what MXNet's module brings.
+__all__ = [
+    "CosineScheduler",
+    "FactorScheduler",
+    "LRScheduler",
+    "MultiFactorScheduler",
+    "PolyScheduler",
+    "cos",
+    "logging",
+    "pi",
+]

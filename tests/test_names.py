@@ -49,7 +49,12 @@ STARS = {
     "io": ["NDArrayIter", "CSVIter", "ImageRecordIter", "ImageDetRecordIter"],
     "image": ["imread", "np", "random", "logging", "cv2"],
     "metric": ["Accuracy", "numpy", "math", "numeric_types", "string_types"],
-    "model": ["load_checkpoint", "np", "time"],
+    "model": ["load_checkpoint", "np", "time", "mx_real_t"],
+    "libinfo": ["find_lib_path", "platform"],
+    "visualization": ["plot_network", "json", "re"],
+    "module.module": ["Module", "nd", "DataDesc"],
+    "module.bucketing_module": ["BucketingModule", "np", "sym", "warnings"],
+    "module.sequential_module": ["SequentialModule", "copy"],
     "gluon.contrib": ["nn", "data", "estimator"],
 }
 
@@ -78,6 +83,12 @@ NOT_BROUGHT = {
     "gluon.block": ["compose", "initializer"],
     "gluon.parameter": ["context", "constant"],
     "profiler": ["table"],
+    "callback": ["Sequence", "Any"],
+    "lr_scheduler": ["CheckError"],
+    "module.base_module": ["Mapping", "NDArray", "require"],
+    "module.executor_group": ["Mapping", "Groups"],
+    "module.module": ["np", "flush", "initialize"],
+    "module.python_module": ["Callable"],
 }
 
 

@@ -6,7 +6,18 @@ import logging
 import warnings
 from logging import CRITICAL, DEBUG, ERROR, INFO, NOTSET, WARNING
 
-__all__ = ["CRITICAL", "DEBUG", "ERROR", "INFO", "NOTSET", "WARNING", "getLogger", "get_logger"]
+__all__ = [
+    "CRITICAL",
+    "DEBUG",
+    "ERROR",
+    "INFO",
+    "NOTSET",
+    "WARNING",
+    "getLogger",
+    "get_logger",
+    "logging",
+    "warnings",
+]
 
 _RED, _GREEN, _BLUE = "\x1b[31m", "\x1b[32m", "\x1b[34m"
 _LETTERS = {CRITICAL: "C", ERROR: "E", WARNING: "W", INFO: "I", DEBUG: "D"}

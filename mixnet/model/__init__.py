@@ -15,6 +15,7 @@ from mixnet import metric as metric
 from mixnet import ndarray as nd
 from mixnet import optimizer as opt
 from mixnet import symbol as sym
+from mixnet.base import mx_real_t as mx_real_t
 from mixnet.callback import LogValidationMetricsCallback as LogValidationMetricsCallback
 from mixnet.checkpoint import load_checkpoint as load_checkpoint
 from mixnet.checkpoint import load_params as load_params

@@ -626,3 +626,21 @@ class BaseModule:
             force_init: repeat it if it was done already.
         """
         raise NotImplementedError
+
+
+# What `import *` brings: what MXNet's module brings.
+__all__ = [
+    "BaseModule",
+    "BatchEndParam",
+    "DataBatch",
+    "DataDesc",
+    "DataIter",
+    "Uniform",
+    "cpu",
+    "logging",
+    "metric",
+    "ndarray",
+    "np",
+    "time",
+    "warnings",
+]

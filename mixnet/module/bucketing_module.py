@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mixnet import context as ctx
 from mixnet import ndarray as nd
+from mixnet import symbol as sym
 from mixnet.base import AttributeKindError, CheckError
 from mixnet.checkpoint import load_params, numbered
 from mixnet.initializer import Uniform
@@ -488,3 +492,20 @@ class BucketingModule(BaseModule):
         self._monitor = mon
         for module in self._buckets.values():
             module.install_monitor(mon)
+
+
+# What `import *` brings: what MXNet's module brings.
+__all__ = [
+    "BaseModule",
+    "BucketingModule",
+    "Module",
+    "NameManager",
+    "Uniform",
+    "ctx",
+    "load_params",
+    "logging",
+    "nd",
+    "np",
+    "sym",
+    "warnings",
+]

@@ -540,3 +540,14 @@ def _groups_of_devices(group2ctxs: object, count: int) -> list[dict[str, Any]]:
         for own, device in zip(groups, several, strict=True):
             own[group] = device
     return groups
+
+
+# What `import *` brings: what MXNet's module brings.
+__all__ = [
+    "DataDesc",
+    "DataParallelExecutorGroup",
+    "OrderedDict",
+    "ctx",
+    "logging",
+    "nd",
+]

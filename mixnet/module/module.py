@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mixnet import context as ctx
+from mixnet import ndarray as nd
 from mixnet import optimizer as opt
 from mixnet.base import (
     AttributeTypeError,
@@ -672,3 +673,21 @@ def _check_optimizer(optimizer: Optimizer, rescale_grad: float) -> None:
             "Is this intended?",
             stacklevel=3,
         )
+
+
+# What `import *` brings: what MXNet's module brings.
+__all__ = [
+    "BaseModule",
+    "DataDesc",
+    "DataParallelExecutorGroup",
+    "InitDesc",
+    "Module",
+    "Uniform",
+    "ctx",
+    "load_checkpoint",
+    "logging",
+    "nd",
+    "opt",
+    "warnings",
+    "zeros",
+]

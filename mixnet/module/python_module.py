@@ -223,3 +223,14 @@ class PythonLossModule(PythonModule):
             NotImplementedError: always.
         """
         raise NotImplementedError
+
+
+# What `import *` brings: what MXNet's module brings.
+__all__ = [
+    "BaseModule",
+    "PythonLossModule",
+    "PythonModule",
+    "Uniform",
+    "logging",
+    "nd",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -297,3 +298,13 @@ def _renamed(described: Any, name: str) -> DataDesc:
     if isinstance(described, DataDesc):
         return DataDesc(name, described.shape, described.dtype, described.layout)
     return DataDesc(name, described[1])
+
+
+# What `import *` brings: what MXNet's module brings.
+__all__ = [
+    "BaseModule",
+    "SequentialModule",
+    "Uniform",
+    "copy",
+    "logging",
+]

@@ -20,7 +20,7 @@ from mixnet.base import (
     ShapeError,
 )
 from mixnet.context import Context, as_context, current_context
-from mixnet.dtype import as_dtype, as_numbers, dtype_name
+from mixnet.dtype import CODES, as_dtype, as_numbers, dtype_name
 from mixnet.ndarray.capsule import Capsule
 from mixnet.ndarray.invoke import invoke, invoke_any
 from mixnet.ndarray.ndarray import NDArray
@@ -233,7 +233,7 @@ def from_numpy(
         array_cls: class of the result, ``mx.nd.NDArray`` or ``mx.np.ndarray``.
 
     Raises:
-        ValueError: ``zero_copy`` of an array that is not C contiguous, as in MXNet.
+        ValueError: ``zero_copy`` of an array that is not C contiguous, as in MXNet; no numbers.
     """
     if not isinstance(ndarray, np.ndarray):
         raise AttributeTypeError(
@@ -243,6 +243,10 @@ def from_numpy(
         raise AttributeValueError(
             "from_numpy shares only C-contiguous arrays; pass zero_copy=False, or "
             "numpy.ascontiguousarray(array)."
+        )
+    if ndarray.dtype not in CODES:
+        raise AttributeValueError(
+            f"from_numpy takes an array of numbers, not of {ndarray.dtype}; cast it with astype('float32')."
         )
     return array_cls._wrap(from_host(ndarray, current_context()))
 

@@ -88,7 +88,7 @@ def functions(face: Face) -> _Functions:
         With ``get_prob`` their log-probabilities too, which have a gradient.
         """
         attributes["dtype"] = _dtype_name(attributes["dtype"])
-        if attributes["shape"] in (_Null, None, 0):
+        if attributes["shape"] in (_Null, None):
             attributes["shape"] = ()
         check_kind("multinomial", data)
         return face.call("_sample_multinomial", (data,), attributes)

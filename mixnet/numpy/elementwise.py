@@ -160,9 +160,10 @@ def _binary(name: str, operation: Any, text: str, keywords: bool) -> Callable[..
         if is_array(x1) and is_array(x2):
             return call(operation.broadcast.name, x1, x2, out=out)
         if is_array(x1) and isinstance(x2, NUMBERS):
-            return call(operation.scalar.name, x1, out=out, scalar=_number(x2))
+            number = _number(x1, x2, isinstance(x2, _INTEGERS))
+            return call(operation.scalar.name, x1, out=out, **number)
         if is_array(x2) and isinstance(x1, NUMBERS):
-            return call(operation.reflected.name, x2, out=out, scalar=_number(x1))
+            return call(operation.reflected.name, x2, out=out, **_number(x2, x1, False))
         if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
             return getattr(onp, name)(x1, x2)
         kind = wrong_operands(x1, x2)
@@ -184,8 +185,18 @@ def _binary(name: str, operation: Any, text: str, keywords: bool) -> Callable[..
     return function
 
 
-def _number(value: Operand) -> Any:
-    return value.item() if isinstance(value, onp.generic) else value
+_INTEGERS = (int, onp.int32, onp.int64)
+
+
+def _number(array: Operand, value: Operand, is_int: bool) -> dict[str, Any]:
+    """The attributes of a call with a number.
+
+    A symbol of whole numbers becomes float64 by a number that is not whole, and by any number on its left,
+    as in MXNet. An array keeps its dtype.
+    """
+    if isinstance(array, arrays.ndarray):
+        return {"scalar": value.item() if isinstance(value, onp.generic) else value}
+    return {"scalar": float(value), "is_int": is_int}  # type: ignore[arg-type]
 
 
 FUNCTIONS = {

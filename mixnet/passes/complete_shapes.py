@@ -8,12 +8,12 @@ from typing import Any
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.schema.attributes import to_text
-from mixnet.passes.infer_shape import infer, is_known
+from mixnet.passes.infer_shape import has_open_rank, infer, is_known
 from mixnet.util import is_np_shape
 
 
 def complete_shapes(graph: Graph, shapes: Mapping[str, Any]) -> Graph:
-    """The graph with every constant of shape ``(0, 5)`` or the like at its full shape.
+    """The graph with every constant of shape ``()``, ``(0, 5)`` or the like at its full shape.
 
     With NumPy's shapes, 0 is an ordinary extent, and nothing changes.
 
@@ -48,4 +48,4 @@ def attributes_of(node: Node) -> dict[str, Any]:
 def _is_open(node: Node) -> bool:
     if node.op.shaped_by is None or node.op.arrays:
         return False
-    return not is_known(node.op.keywords(node.statics)[node.op.shaped_by])
+    return has_open_rank(node) or not is_known(node.op.keywords(node.statics)[node.op.shaped_by])

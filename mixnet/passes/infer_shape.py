@@ -23,6 +23,7 @@ from mixnet.ops.tracing.shape_free import common_shape, form_of
 from mixnet.ops.tracing.traced import MOST_TRACES, traced
 from mixnet.passes.infer_dtype import infer_node_dtypes
 from mixnet.passes.try_shapes import forward_from, input_of, only_extents
+from mixnet.util import is_np_shape
 
 ONE_SHAPE = "__one_shape__"
 """The attribute of variables that accept only their declared shape."""
@@ -31,6 +32,13 @@ ONE_SHAPE = "__one_shape__"
 def is_known(shape: Shape | None) -> bool:
     """Whether a shape is complete; 0 and -1 mean unknown extents."""
     return shape is not None and all(extent > 0 for extent in shape)
+
+
+def has_open_rank(node: Node) -> bool:
+    """Whether a node without inputs leaves its shape to those that read it: ``()`` without NumPy's shapes."""
+    if node.op.shaped_by is None or node.op.arrays or is_np_shape():
+        return False
+    return not node.op.keywords(node.statics)[node.op.shaped_by]
 
 
 def _of_element(body: SubGraph, shape: Shape) -> Shape:
@@ -241,6 +249,11 @@ class Inference:
             return
         if self._depends_on_call(node.op):
             self._only_extents(node)
+        if self._least and has_open_rank(node):
+            (_, dtype), *_ = self._outputs(node)
+            if dtype is not None:
+                self.dtypes[Entry(node)] = dtype
+            return
         if all(self._is_known(self.shapes.get(e)) for e in node.inputs):
             self._forward(node)
         elif all(self.shapes.get(e) is not None for e in node.inputs):

@@ -1,5 +1,11 @@
 """``mx.viz``: pictures of graphs, and tables of layers."""
 
+# What `import *` brings beside mixnet's own names, as MXNet's module does.
+import copy as copy
+import json as json
+import re as re
+import warnings as warnings
+
 from mixnet.process.lazy import star_names as _star_names
 from mixnet.symbol.symbol import Symbol as Symbol
 from mixnet.visualization.drawing import Picture as Picture

@@ -56,6 +56,12 @@ MISTAKES = [
     # ---- axes
     mistake("nd.sum(x, axis=2)", ShapeError, "axis=(2,)", "2 axes"),
     mistake("nd.argmax(x, axis=4)", ShapeError, "axis=4", "2 axes"),
+    mistake(
+        "nd.SoftmaxActivation(x, mode='channel')",
+        ShapeError,
+        "at least 3 axes",
+        "mode='instance' takes this",
+    ),
     mistake("nd.softmax(x, axis=7)", ShapeError, "axis=7", "2 axes"),
     mistake("npx.softmax(mnp.ones((2, 3)), axis=5)", ShapeError, "axis=5", "2 axes"),
     mistake("nd.expand_dims(x, axis=5)", ShapeError, "axis=5", "give one from -3 to 2"),

@@ -1,6 +1,7 @@
 """infer_shape_partial with unknown extents, against results of MXNet 1.9.1."""
 
 import warnings
+from collections.abc import Callable
 
 import pytest
 
@@ -84,3 +85,28 @@ def test_inputs_that_follow_from_the_first() -> None:
         (sym.contrib.getnnz(X), {"x": (2, 3)}, ([(2, 3)], [(1,)], [])),
     ]:
         assert symbol.infer_shape(**shapes) == expected
+
+
+@pytest.mark.parametrize("make", [
+    sym.random.uniform,
+    sym.random.gamma,
+    sym.random.poisson,
+    sym.random.randn,
+    sym.random_normal,
+    lambda: sym.random.randint(0, 5),
+    lambda: sym.random.exponential(shape=(0, 3)),
+    lambda: sym._internal._zeros(shape=()),
+    lambda: sym._internal._full(value=2.0),
+])  # fmt: skip
+def test_shapes_of_sources_follow_from_what_reads_them(make: Callable[[], mx.sym.Symbol]) -> None:
+    """As in MXNet 1.9.1, where ``()`` is an unknown shape, too."""
+    total = sym.elemwise_add(make(), X)
+    assert total.infer_shape_partial(x=(2, 3)) == ([(2, 3)], [(2, 3)], [])
+    assert total.simple_bind(mx.cpu(), x=(2, 3)).forward()[0].shape == (2, 3)
+    with pytest.raises(RuntimeError, match="cannot be inferred"):
+        make().simple_bind(mx.cpu())
+
+
+def test_no_axes_are_a_shape_with_numpy_shapes() -> None:
+    with mx.util.np_shape():
+        assert sym._internal._zeros(shape=()).infer_shape() == ([], [()], [])

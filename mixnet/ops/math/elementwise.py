@@ -18,7 +18,7 @@ from mixnet.ops.op import Op
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import DType, Scalar
-from mixnet.ops.schema.dtypes import Dtypes, all_own, number_of_dtype, to_dtype
+from mixnet.ops.schema.dtypes import Dtypes, all_own, beside_number, number_of_dtype, to_dtype
 from mixnet.ops.schema.integer_layers import Fusion, Quantization
 from mixnet.ops.schema.rewrites import COPY, NOTHING, Rewrites, alone, exactly, neutral, whole
 from mixnet.ops.schema.shape_constraints import all_same, same_as_first, same_pairs
@@ -132,7 +132,13 @@ _smaller = _choice(jax.lax.le)
 
 
 def _power(x: jax.Array, y: jax.Array) -> Any:
-    return jnp.power(x, y)
+    if x.dtype != y.dtype or not jnp.issubdtype(x.dtype, jnp.integer):
+        return jnp.power(x, y)
+    # Whole numbers: fractions are cut off, and what is too large becomes what a cast makes of it.
+    limits = jnp.iinfo(x.dtype)
+    wide = jnp.power(x.astype(jnp.float64), y.astype(jnp.float64))
+    is_exact = (y >= 0) & (wide >= float(limits.min)) & (wide < float(limits.max) + 1)
+    return jnp.where(is_exact, jnp.power(x, jnp.where(is_exact, y, 0)), to_dtype(wide, x.dtype))
 
 
 def _directly(function: Function, general: Function) -> Function:
@@ -311,8 +317,7 @@ def _declare_scalar(
     name = names[0]
 
     def with_number(data, *, scalar: Scalar = 1.0, is_int: bool = True):
-        if data.dtype == jnp.bool_:  # booleans meet a number as int64
-            data = data.astype(jnp.int64)
+        data = beside_number(data, is_int)
         return in_dtype(function(data, number_of_dtype(scalar, data.dtype)), data.dtype)
 
     with_number.__doc__ = f"{text} For an array and a number.\n\nSource: MXNet operator ``{name}``."
@@ -347,14 +352,11 @@ def power_scalar(data, *, scalar: float = 1.0, is_int: bool = True):
 
     Source: MXNet operator ``_power_scalar``.
     """
-    if data.dtype == jnp.bool_:
-        data = data.astype(jnp.int64)
+    data = beside_number(data, is_int)
+    if not jnp.issubdtype(data.dtype, jnp.floating):
+        return _power(data, number_of_dtype(scalar, data.dtype))
     if float(scalar).is_integer() and abs(scalar) <= 16:
-        return (
-            jax.lax.integer_pow(data, int(scalar))
-            if scalar >= 0 or jnp.issubdtype(data.dtype, jnp.floating)
-            else jnp.power(data, jnp.asarray(scalar, data.dtype))
-        )
+        return jax.lax.integer_pow(data, int(scalar))
     return jnp.power(data, jnp.asarray(scalar, data.dtype))
 
 

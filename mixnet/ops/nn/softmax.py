@@ -146,8 +146,16 @@ def softmin(
 def softmax_activation(data, *, mode: Literal["channel", "instance"] = "instance"):
     """Softmax along the last axis ("instance"), or along axis 1 ("channel").
 
+    Raises:
+        ShapeError: data of fewer than three axes has no channels.
+
     Source: MXNet operator ``SoftmaxActivation``.
     """
+    if mode == "channel" and data.ndim < 3:
+        raise ShapeError(
+            f"SoftmaxActivation: mode='channel' takes data of at least 3 axes, (batch, channels, ...), "
+            f"not {data.shape}; mode='instance' takes this."
+        )
     return softmax_along(data, 1 if mode == "channel" else -1)
 
 

@@ -20,7 +20,7 @@ from mixnet.ops.math.elementwise import BINARY, FUSIONS, power_scalar
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Scalar
-from mixnet.ops.schema.dtypes import FRACTION, TRUTH, to_dtype
+from mixnet.ops.schema.dtypes import FRACTION, TRUTH, beside_number, to_dtype
 from mixnet.private_jax.derivatives import CustomJVP
 
 Function = Callable[..., Any]
@@ -54,12 +54,6 @@ def _refused(name: str, left: Any, right: Any) -> DTypeError:
         f"{name}: arrays of {left.name} and {right.name} do not combine; cast one of them with "
         f"astype()."
     )
-
-
-def _power(x: jax.Array, y: jax.Array) -> Any:
-    if _is_float(x.dtype):
-        return BINARY["power"][0](x, y)
-    return to_dtype(jnp.power(x.astype(jnp.float64), y.astype(jnp.float64)), x.dtype)
 
 
 def _in_float(function: Function) -> Function:
@@ -109,7 +103,7 @@ _ARITHMETIC: dict[str, tuple[Function, str, str]] = {
     "subtract": (jnp.subtract, "Difference.", "floats"),
     "multiply": (_multiply, "Product.", "any"),
     "mod": (BINARY["mod"][0], "Remainder with the divisor's sign.", "floats"),
-    "power": (_power, "Power.", "any"),
+    "power": (BINARY["power"][0], "Power.", "any"),
     "hypot": (jnp.hypot, "Square root of the sum of squares.", "same floats"),
     "arctan2": (_in_float(jnp.arctan2), "Angle of (x2, x1) in radians.", "same floats"),
     "copysign": (_in_float(_copysign), "First with the sign of the second.", "same"),
@@ -155,10 +149,9 @@ def common_dtype(name: str, kinds: str, left: jax.Array, right: jax.Array) -> An
     return left
 
 
-def met_by_number(array: Any, number: Any) -> tuple[Any, Any]:
-    """An array and a number in the dtype in which they meet: the array's, int64 for booleans."""
-    if array.dtype == jnp.bool_:
-        array = array.astype(jnp.int64)
+def met_by_number(array: Any, number: Any, is_int: bool) -> tuple[Any, Any]:
+    """An array and a number in the dtype in which they meet."""
+    array = beside_number(array, is_int)
     return array, to_dtype(jnp.asarray(number), array.dtype)
 
 
@@ -206,13 +199,13 @@ def _of_number(name: str, function: Function, kinds: str) -> Function:
     def power(data, *, scalar: float = 1.0, is_int: bool = True):
         if _is_float(data.dtype):
             return power_scalar.function(data, scalar=scalar)
-        array, number = met_by_number(data, scalar)
-        return _power(array, number)
+        array, number = met_by_number(data, scalar, is_int)
+        return BINARY["power"][0](array, number)
 
     def other(data, *, scalar: Scalar = 1.0, is_int: bool = True):
         if kinds == "same integers" and (_is_float(data.dtype) or data.dtype == jnp.bool_):
             raise _refused(registered, data.dtype, jnp.dtype(int))
-        array, number = met_by_number(data, scalar)
+        array, number = met_by_number(data, scalar, is_int)
         return function(array, number).astype(array.dtype)
 
     return bitwise if name.startswith("bitwise") else power if name == "power" else other
@@ -222,7 +215,7 @@ def _reflected(function: Function) -> Function:
     """The arithmetic for a number and an array."""
 
     def reflected(data, *, scalar: Scalar = 1.0, is_int: bool = True):
-        array, number = met_by_number(data, scalar)
+        array, number = met_by_number(data, scalar, is_int)
         number = jnp.broadcast_to(number, array.shape)
         return function(number, array).astype(array.dtype)
 
@@ -247,6 +240,8 @@ def _declare_comparison(name: str, function: Function, text: str) -> None:
         return function(lhs, rhs)
 
     def compare_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
+        if data.dtype != jnp.bool_ and not is_int:
+            data = beside_number(data, is_int)
         return function(data, to_dtype(jnp.asarray(scalar), data.dtype))
 
     compare.__doc__ = _text(

@@ -312,6 +312,7 @@ def _declare_of_numbers(
         aliases=[f"random_{name}", *filter(None, [distribution.alias])],
         check=distribution.check(registered),
         draws_on_numpy="shape" if distribution.on_numpy or distribution.by_attempts else None,
+        shaped_by="shape",
         **common,
     )(draw)
 
@@ -385,6 +386,7 @@ def _check_range(low: float, high: float) -> None:
     check=_check_range,
     differentiable=False,
     draws_as_mxnet=True,
+    shaped_by="shape",
 )
 def random_randint(
     *,

@@ -159,6 +159,21 @@ def to_dtype(data: jax.Array, dtype: DTypeLike) -> Any:
     return jax.lax.convert_element_type(data, target)
 
 
+def beside_number(data: jax.Array, is_int: bool) -> Any:
+    """An array in the dtype in which it meets a number.
+
+    Args:
+        data: any array.
+        is_int: whether the number is whole. Booleans meet it as int64; whole numbers and booleans meet any
+            other number as float64.
+    """
+    if jnp.issubdtype(data.dtype, jnp.floating):
+        return data
+    if not is_int:
+        return jax.lax.convert_element_type(data, jnp.float64)
+    return jax.lax.convert_element_type(data, jnp.int64) if data.dtype == jnp.bool_ else data
+
+
 def number_of_dtype(number: Any, dtype: DTypeLike) -> Any:
     """One number, of Python or traced, in a dtype."""
     return to_dtype(jnp.asarray(number), dtype)

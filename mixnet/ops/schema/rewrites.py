@@ -99,12 +99,15 @@ def alone(*, count: int) -> bool:
 
 
 def neutral(number: float) -> Rule:
-    """A call with a number: it is the neutral element, and the array holds numbers; booleans
-    would become integers.
+    """A call with a number: it is the neutral element, and the result has the dtype of the array.
+
+    Booleans would become integers, and integers float64 unless the number is whole.
     """
 
-    def unchanged(*, input_dtype: np.dtype | None, scalar: float | None) -> bool:
-        return scalar == number and input_dtype is not None and input_dtype.kind != "b"
+    def unchanged(*, input_dtype: np.dtype | None, scalar: float | None, is_int: bool) -> bool:
+        if scalar != number or input_dtype is None:
+            return False
+        return input_dtype.kind not in ("b" if is_int else "biu")
 
     return unchanged
 

@@ -18,7 +18,7 @@ from mixnet.ops.array.plain import in_dtype
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axes, Long, Scalar, Shape
-from mixnet.ops.schema.dtypes import Dtypes, number_of_dtype
+from mixnet.ops.schema.dtypes import Dtypes, beside_number, number_of_dtype
 from mixnet.ops.schema.shape_constraints import all_same
 
 
@@ -125,7 +125,7 @@ def scatter_plus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
 
     Source: MXNet operator ``_scatter_plus_scalar``.
     """
-    data = _not_boolean(data)
+    data = beside_number(data, is_int)
     return data + number_of_dtype(scalar, data.dtype)
 
 
@@ -135,7 +135,7 @@ def scatter_minus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
 
     Source: MXNet operator ``_scatter_minus_scalar``.
     """
-    data = _not_boolean(data)
+    data = beside_number(data, is_int)
     return data - number_of_dtype(scalar, data.dtype)
 
 

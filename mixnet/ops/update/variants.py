@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 
-from mixnet.base import OperatorValueError, ShapeError
+from mixnet.base import DTypeError, OperatorValueError, ShapeError
 from mixnet.ops.derive import array, attribute, parameters_of, present
 from mixnet.ops.op import Op
 from mixnet.ops.registry import op
@@ -153,11 +153,22 @@ def _update_all(
     for i in range(number):
         numbers = {each: values[i] for each, values in lists.items()}
         arrays = data[i * len(own) : (i + 1) * len(own)]
+        _check_gradient(name, i, dict(zip(own, arrays, strict=True)))
         results = rule.function(*arrays, *shared, **numbers, **attributes)
         results = results if isinstance(results, tuple) else (results,)
         weights.append(results[0])
         states += results[1:]
     return (*weights, *states)
+
+
+def _check_gradient(name: str, number: int, arrays: Mapping[str, Any]) -> None:
+    """Raise unless a weight and its gradient have one dtype, as for one weight in a call."""
+    weight, grad = (arrays[each].dtype if each in arrays else None for each in _AS_WEIGHT)
+    if weight is not None and grad is not None and weight != grad:
+        raise DTypeError(
+            f"{name}: weight {number} is {weight.name} and its gradient {grad.name}; both must have the "
+            f"same dtype. Cast the gradient with astype({weight.name!r})."
+        )
 
 
 def _declare_several(

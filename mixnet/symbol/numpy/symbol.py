@@ -179,7 +179,8 @@ def _install() -> None:
     for name, function in arithmetic.items():
         method, reflected = _binary(function)
         setattr(_Symbol, f"__{name}__", method)
-        setattr(_Symbol, f"__r{name}__", reflected)
+        # MXNet's node: whether a number is whole counts in `1 + x`, as in `x + 1`, but not in `1 - x`.
+        setattr(_Symbol, f"__r{name}__", method if name == "add" else reflected)
     for name, function in {
         "eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal",
         "lt": "less", "le": "less_equal",

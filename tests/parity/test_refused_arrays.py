@@ -1,0 +1,51 @@
+"""Arrays that MXNet 1.9.1 refuses, by the errors that it raises, and draws of no numbers."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+
+OBJECTS = np.array(["a", None], dtype=object)
+
+
+@pytest.mark.parametrize(
+    ("kind", "call"),
+    [
+        (ValueError, lambda: mx.nd.from_numpy(OBJECTS)),
+        (ValueError, lambda: mx.nd.from_numpy(np.array(["a"]))),
+        (KeyError, lambda: mx.nd.array([1], dtype=object)),
+        (KeyError, lambda: mx.nd.ones((2,)).astype(object)),
+    ],
+)
+def test_objects_are_refused_with_mxnets_errors(
+    kind: type[Exception], call: Callable[[], object]
+) -> None:
+    with pytest.raises(mx.MXNetError, match=r"object|<U1") as raised:
+        call()
+    assert isinstance(raised.value, kind)
+    assert not str(raised.value).startswith('"')
+
+
+def test_no_draws_of_a_multinomial_distribution() -> None:
+    probabilities = mx.nd.array([0.2, 0.8])
+    assert mx.nd.random.multinomial(probabilities, shape=0).shape == (0,)
+    assert mx.nd.random.multinomial(probabilities).shape == (1,)
+
+
+@pytest.mark.parametrize("dtypes", [("float32", "float16"), ("float16", "float32")])
+def test_updates_of_several_weights_refuse_gradients_of_another_dtype(
+    dtypes: tuple[str, str],
+) -> None:
+    weight, grad = (mx.nd.ones((3,), dtype=each) for each in dtypes)
+    copy, momentum = mx.nd.ones((3,)), mx.nd.zeros((3,))
+    rate, decay = mx.nd.array([0.1]), mx.nd.array([0.0])
+    one = {"lrs": (0.1,), "wds": (0.0,), "num_weights": 1}
+    for update in (
+        lambda: mx.nd.multi_mp_sgd_update(weight, grad, copy, **one),
+        lambda: mx.nd.multi_mp_sgd_mom_update(weight, grad, momentum, copy, momentum=0.9, **one),
+        lambda: mx.nd.preloaded_multi_mp_sgd_update(weight, grad, copy, rate, decay, num_weights=1),
+    ):
+        with pytest.raises(mx.MXNetError, match="Cast the gradient with astype"):
+            update()
