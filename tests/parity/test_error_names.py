@@ -138,6 +138,7 @@ CALLS = [
     *[(call, "AssertionError") for call in ASSERTIONS],
     *[(call, "ValueError") for call in IMAGES],
     (write_to_closed_file, "RuntimeError"),
+    (lambda: mx.runtime.Features().is_enabled("WINGS"), "RuntimeError"),
     *[(call, "RuntimeError") for call in STATES],
     *[(call, "ValueError") for call in KINDS + SIZES],
     *[(call, "TypeError") for call in SOURCES],
