@@ -204,6 +204,10 @@ class MissingFileError(MXNetError, FileNotFoundError, ValueError, mxnet_name="MX
         return f"{self.filename!r}: {self.strerror}."
 
 
+class PathNotFoundError(MissingFileError, mxnet_name="FileNotFoundError"):
+    """A file or folder does not exist that MXNet opens in Python: states, indexes, lists."""
+
+
 class FileError(MXNetError, OSError, mxnet_name="MXNetError"):
     """A file cannot be read or written: the disk is full, the folder is read-only, ...
 
@@ -237,12 +241,12 @@ def open_file(path: str | os.PathLike[str], mode: str = "r", **more: Any) -> Any
         more: as of ``open``.
 
     Raises:
-        MissingFileError: it is not.
+        PathNotFoundError: it is not.
     """
     try:
         return open(path, mode, **more)
     except FileNotFoundError:
-        raise MissingFileError(path) from None
+        raise PathNotFoundError(path) from None
 
 
 class CompileWarning(UserWarning):

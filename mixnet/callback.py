@@ -84,7 +84,7 @@ class Speedometer:
         self.batch_size = checked_number("Speedometer: batch_size", batch_size)
         self.frequent = frequent
         self.init = False
-        self.tic = 0.0
+        self.tic: float = 0
         self.last_count = 0
         self.auto_reset = auto_reset
 

@@ -23,6 +23,7 @@ from mixnet.base import (
     CheckError,
     FileFormatError,
     MXNetError,
+    StateError,
     UnknownNameError,
     open_file,
 )
@@ -192,10 +193,10 @@ class MXRecordIO:
 
     def _check_pid(self, allow_reset: bool = False) -> None:
         if not self.is_open:
-            raise MXNetError(f"The record file {self.uri!r} is closed.")
+            raise StateError(f"The record file {self.uri!r} is closed.")
         if self.pid != os.getpid():
             if not allow_reset:
-                raise MXNetError(
+                raise StateError(
                     "Forbidden operation in multiple processes: call reset() first in this one."
                 )
             self.reset()

@@ -19,8 +19,14 @@ from mixnet.base import AttributeTypeError, FileFormatError, MissingFileError, M
 _CHUNK = 1 << 20
 
 
-def opened(path: str | os.PathLike[str]) -> io.BufferedReader:
+def opened(
+    path: str | os.PathLike[str], missing: type[MissingFileError] = MissingFileError
+) -> io.BufferedReader:
     """A file, open to be read.
+
+    Args:
+        path: its path.
+        missing: class of the error if there is none.
 
     Raises:
         MissingFileError: there is none.
@@ -32,7 +38,7 @@ def opened(path: str | os.PathLike[str]) -> io.BufferedReader:
     try:
         return open(path, "rb")
     except FileNotFoundError:
-        raise MissingFileError(path, "couldn't open file: No such file or directory") from None
+        raise missing(path, "couldn't open file: No such file or directory") from None
     except OSError as error:
         raise MXNetError(f"{os.fspath(path)!r} couldn't open file: {error.strerror}") from None
     except ValueError as error:  # a name with a zero byte, from some list

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 
-from mixnet.base import FileError, FilePermissionError, MissingFileError
+from mixnet.base import FileError, FilePermissionError, MissingFileError, PathNotFoundError
 
 try:
     import fcntl
@@ -23,12 +23,21 @@ _MOST_LETTERS = 50  # of the file's name in that of the temporary file: names en
 _NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
-def write_whole(fname: str | os.PathLike[str], content: bytes | Iterable[bytes]) -> None:
+def write_whole(
+    fname: str | os.PathLike[str],
+    content: bytes | Iterable[bytes],
+    missing: type[MissingFileError] = MissingFileError,
+) -> None:
     """Write a file, whole or in pieces, under a temporary name in its folder, then rename it.
 
     What it replaces stays as it is until all of the new content is on the disk. The temporary file
     of a process that was killed is removed when the same file is next written; a lock that ends with
     its process tells it from one that is being written.
+
+    Args:
+        fname: its path.
+        content: all of it, or pieces.
+        missing: class of the error if the folder does not exist.
 
     Raises:
         MissingFileError: the folder does not exist.
@@ -37,7 +46,7 @@ def write_whole(fname: str | os.PathLike[str], content: bytes | Iterable[bytes])
     pieces = [content] if isinstance(content, bytes) else content
     path = Path(os.path.realpath(fname))  # through links, and not in place of them
     if not path.parent.is_dir():
-        raise MissingFileError(
+        raise missing(
             fname, f"it cannot be written, because folder {str(path.parent)!r} does not exist"
         )
     with _named(fname, _NOT_WRITTEN):
@@ -75,14 +84,14 @@ def read_whole(fname: str | os.PathLike[str]) -> bytes:
     """The content of a file.
 
     Raises:
-        MissingFileError: there is no such file.
+        PathNotFoundError: there is no such file.
         FileError: it cannot be read; also a ``PermissionError`` where that is why.
     """
     try:
         with _named(fname, "it cannot be read"), open(fname, "rb") as file:
             return file.read()
     except FileNotFoundError:
-        raise MissingFileError(fname) from None
+        raise PathNotFoundError(fname) from None
 
 
 _NOT_WRITTEN = "it was not written"

@@ -12,6 +12,7 @@ from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
     CheckError,
+    PathNotFoundError,
     ZeroError,
 )
 from mixnet.context import Context
@@ -526,7 +527,8 @@ class Trainer:
                 )
             self._kvstore.save_optimizer_states(fname, dump_optimizer=True)  # type: ignore[union-attr]
         elif self._updaters:
-            write_whole(fname, self._updaters[0].get_states(dump_optimizer=True))
+            states = self._updaters[0].get_states(dump_optimizer=True)
+            write_whole(fname, states, PathNotFoundError)
 
     def load_states(self, fname: str) -> None:
         """Load the optimizer with its states from a file written by ``save_states``, here or in MXNet.

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from mixnet.base import (
-    AttributeTypeError,
     AttributeValueError,
     DTypeError,
+    NotAnArrayError,
+    OperatorValueError,
     ShapeError,
 )
 from mixnet.context import current_context
@@ -37,9 +38,7 @@ def pixels_of(src: NDArray | np.ndarray) -> np.ndarray:
     if isinstance(src, np.ndarray):
         return src
     if not isinstance(src, NDArray):
-        raise AttributeTypeError(
-            f"Argument src must have NDArray type, but got {type(src).__name__}."
-        )
+        raise NotAnArrayError(f"Argument src must have NDArray type, but got {type(src).__name__}.")
     return host_view(src._read(), "image")
 
 
@@ -109,7 +108,7 @@ def resize(pixels: np.ndarray, width: int, height: int, interp: int) -> np.ndarr
         )
     # MXNet's OpenCV has no other methods; 9 and 10, which choose one by size, were resolved by the caller.
     if not NEAREST <= interp <= cv2.INTER_LINEAR_EXACT:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"Unknown interpolation method {interp}: 0 nearest, 1 bilinear, 2 bicubic, 3 area, "
             f"4 Lanczos, 5 bilinear in integers."
         )

@@ -18,7 +18,9 @@ from mixnet.base import (
     CheckError,
     FileFormatError,
     MXNetError,
+    PathNotFoundError,
     ShapeError,
+    SizeError,
 )
 from mixnet.engine.variable import Var
 from mixnet.files.reading import content_of, lines_of, opened
@@ -71,7 +73,7 @@ def read_image_list(path: str) -> dict[int, tuple[np.ndarray, str]]:
 
 def image_lines(path: str) -> Iterator[tuple[int, np.ndarray, str]]:
     """Numbers, labels and file names of the lines of a list; errors as of ``read_image_list``."""
-    for place, line in lines_of(opened(path), path):
+    for place, line in lines_of(opened(path, PathNotFoundError), path):
         parts = line.strip().split("\t")
         if not line.strip():
             continue
@@ -378,7 +380,7 @@ class ImageIter(DataIter):
                     continue
                 pixels = host.pixels_of(self.postprocess_data(augmented[0]))
                 if pixels.shape != data.shape[1:]:
-                    raise ShapeError(
+                    raise SizeError(
                         f"The augmenters made an image of shape {pixels.shape}, but data_shape is "
                         f"{data.shape[1:]}."
                     )

@@ -19,7 +19,7 @@ from mixnet.base import (
     DTypeError,
     FileFormatError,
     MXNetError,
-    ShapeError,
+    SizeError,
 )
 from mixnet.files.reading import content_of
 from mixnet.image import host
@@ -131,6 +131,17 @@ def _resized(
     return _into(out, on_host(host.resize, src, int(w), int(h), int(interp)))
 
 
+def extents_of(src: NDArray | np.ndarray) -> tuple[int, int]:
+    """Height and width of an image.
+
+    Raises:
+        SizeError: it does not have three axes.
+    """
+    if len(src.shape) != 3:
+        raise SizeError(f"An image must be (height, width, channels), not {src.shape}.")
+    return src.shape[0], src.shape[1]
+
+
 def scale_down(src_size: Size, size: Size) -> Size:
     """Shrink a size (width, height), keeping its aspect ratio, until it fits into ``src_size``."""
     try:
@@ -154,9 +165,7 @@ def resize_short(src: NDArray | np.ndarray, size: int, interp: int = 2) -> Any:
         src: an image ``(height, width, channels)``.
         interp: method of interpolation, as for :func:`imresize`.
     """
-    if len(src.shape) != 3:
-        raise ShapeError(f"An image must be (height, width, channels), not {src.shape}.")
-    h, w = src.shape[:2]
+    h, w = extents_of(src)
     if h > w:
         new_h, new_w = size * h // w, size
     else:
@@ -238,7 +247,7 @@ def random_crop(
     Returns:
         The image and its position ``(x0, y0, width, height)``.
     """
-    h, w = src.shape[:2]
+    h, w = extents_of(src)
     new_w, new_h = scale_down((w, h), size)
     x0 = random.randint(0, w - new_w)
     y0 = random.randint(0, h - new_h)
@@ -257,7 +266,7 @@ def center_crop(
     Returns:
         The image and its position ``(x0, y0, width, height)``.
     """
-    h, w = src.shape[:2]
+    h, w = extents_of(src)
     new_w, new_h = scale_down((w, h), size)
     x0, y0 = int((w - new_w) / 2), int((h - new_h) / 2)
     return fixed_crop(src, x0, y0, new_w, new_h, size, interp), (x0, y0, new_w, new_h)
@@ -321,7 +330,7 @@ def random_size_crop(
     area = _area_range("random_size_crop", area, kwargs)
     if isinstance(area, Number):
         area = (area, 1.0)
-    h, w = src.shape[:2]
+    h, w = extents_of(src)
     log_ratio = [float(np.log(each)) for each in ratio]
     for _ in range(10):
         target = random.uniform(area[0], area[1]) * (h * w)

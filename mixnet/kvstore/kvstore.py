@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, NotAnArrayError
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    CheckError,
+    NotAnArrayError,
+    PathNotFoundError,
+)
 from mixnet.files.whole_file import write_whole
 from mixnet.kvstore.base import KVStoreBase, _maker
 from mixnet.kvstore.base import create as create
@@ -291,7 +297,7 @@ class KVStore(KVStoreBase):
         if self._updater is None:
             raise CheckError("Cannot save states: set_optimizer was not called.")
         self.handle.settle()
-        write_whole(fname, self._updater.get_states(dump_optimizer))
+        write_whole(fname, self._updater.get_states(dump_optimizer), PathNotFoundError)
 
     def load_optimizer_states(self, fname: str) -> None:
         """Read the states of the optimizer from a file.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from mixnet import context as ctx
 from mixnet import ndarray as nd
 from mixnet import symbol as sym
-from mixnet.base import AttributeKindError, CheckError
+from mixnet.base import AttributeKindError, AttributeTypeError, AttributeValueError, CheckError
 from mixnet.checkpoint import load_params, numbered
 from mixnet.initializer import Uniform
 from mixnet.module.base_module import BaseModule
@@ -211,8 +211,10 @@ class BucketingModule(BaseModule):
         # Names are counted from 0, so that layers without a name share parameters over buckets.
         with NameManager():
             result = self._sym_gen(bucket_key)
-        if not isinstance(result, tuple) or len(result) != 3:
-            raise AttributeKindError(
+        if not isinstance(result, (tuple, list)) or len(result) != 3:
+            # MXNet unpacks it.
+            error = AttributeValueError if isinstance(result, Iterable) else AttributeTypeError
+            raise error(
                 f"sym_gen must return (symbol, data_names, label_names), not {result!r:.60}."
             )
         return result

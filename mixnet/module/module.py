@@ -16,6 +16,7 @@ from mixnet.base import (
     AttributeTypeError,
     CheckError,
     ObjectKindError,
+    PathNotFoundError,
     StateError,
     did_you_mean,
 )
@@ -625,7 +626,7 @@ class Module(BaseModule):
         if self._update_on_kvstore:
             self._kvstore.save_optimizer_states(fname)
         else:
-            write_whole(fname, self._updater.get_states())
+            write_whole(fname, self._updater.get_states(), PathNotFoundError)
 
     def load_optimizer_states(self, fname: str) -> None:
         """Read the optimizer's states from a file.

@@ -293,11 +293,11 @@ class SequentialModule(BaseModule):
             module.install_monitor(mon)
 
 
-def _renamed(described: Any, name: str) -> DataDesc:
+def _renamed(described: Any, name: str) -> DataDesc | tuple[str, Any]:
     """A description, or a pair of name and shape, under another name."""
     if isinstance(described, DataDesc):
         return DataDesc(name, described.shape, described.dtype, described.layout)
-    return DataDesc(name, described[1])
+    return name, described[1]
 
 
 # What `import *` brings: what MXNet's module brings.

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 
 from mixnet import config
-from mixnet.base import AttributeKindError, AttributeValueError, MXNetError
+from mixnet.base import AttributeValueError, CheckError, MXNetError
 from mixnet.files.whole_file import write_whole
 from mixnet.profiler import settings
 from mixnet.profiler.session import session
@@ -154,7 +154,7 @@ def dumps(
         ascending: the smallest first.
 
     Raises:
-        AttributeValueError: an argument has another value.
+        CheckError: an argument has another value.
     """
     for name, value, allowed in (
         ("reset", reset, (False, True)),
@@ -163,7 +163,7 @@ def dumps(
         ("ascending", ascending, (False, True)),
     ):
         if value not in allowed:
-            raise AttributeKindError(
+            raise CheckError(
                 f"dumps({name}={value!r}): expected one of {', '.join(map(repr, allowed))}."
             )
     if not session.settings.aggregate_stats:

@@ -6,7 +6,7 @@ import threading
 from types import TracebackType
 from typing import Self
 
-from mixnet.base import AttributeTypeError, AttributeValueError
+from mixnet.base import AttributeTypeError, OperatorValueError
 from mixnet.engine.timeline import now
 from mixnet.profiler.session import session
 
@@ -205,7 +205,7 @@ class Marker:
             AttributeValueError: another scope.
         """
         if scope not in SCOPES:
-            raise AttributeValueError(
+            raise OperatorValueError(
                 f"mark(scope={scope!r}): expected one of {', '.join(map(repr, SCOPES))}."
             )
         if session.on:

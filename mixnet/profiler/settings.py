@@ -7,7 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mixnet.base import AttributeTypeError, AttributeValueError, UnknownValueError
+from mixnet.base import (
+    AttributeValueError,
+    OperatorTypeError,
+    OperatorValueError,
+    UnknownValueError,
+)
 
 PROCESSES = ("worker", "server")
 
@@ -104,7 +109,7 @@ def parse(options: dict[str, Any]) -> Settings:
     parsed = {}
     for name, value in options.items():
         if name not in _PARSERS:
-            raise AttributeTypeError(
+            raise OperatorTypeError(
                 f"set_config has no argument {name!r}; use one of {', '.join(_PARSERS)}."
             )
         try:
@@ -112,7 +117,7 @@ def parse(options: dict[str, Any]) -> Settings:
         except AttributeValueError:
             raise
         except ValueError as expected:
-            raise AttributeValueError(
+            raise OperatorValueError(
                 f"set_config({name}={value!r}): expected {expected}."
             ) from None
     return Settings(**parsed)

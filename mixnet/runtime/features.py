@@ -11,7 +11,7 @@ from functools import cache
 
 import jax
 
-from mixnet.base import AttributeTypeError, MXNetError
+from mixnet.base import AttributeTypeError, StateError
 from mixnet.ops.lowering import onednn
 from mixnet.passes.choose_layout import cache_folder
 
@@ -149,7 +149,7 @@ class Features(OrderedDict[str, Feature]):
             )
         name = feature_name.upper()
         if name not in self:
-            raise MXNetError(
+            raise StateError(
                 f"Feature {feature_name!r} is unknown; the features are {', '.join(self)}."
             )
         return self[name].enabled

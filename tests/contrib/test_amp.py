@@ -429,3 +429,16 @@ def test_overflow_of_parameters_of_which_some_have_no_gradient() -> None:
     assert scaler.has_overflow(parameters) is False
     net.gamma.grad()[:] = np.inf
     assert scaler.has_overflow(parameters) is True
+
+
+def test_converting_a_block_draws_no_random_numbers() -> None:
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(4, in_units=8))
+    net.initialize()
+    net.hybridize()
+    net(nd.ones((2, 8)))
+    mx.random.seed(3)
+    expected = nd.random.uniform(shape=(3,)).asnumpy()
+    mx.random.seed(3)
+    amp.convert_hybrid_block(net, ctx=mx.cpu())
+    np.testing.assert_array_equal(nd.random.uniform(shape=(3,)).asnumpy(), expected)

@@ -146,3 +146,13 @@ def test_a_custom_python_module_runs_in_a_chain() -> None:
     module.update_metric(mx.metric.create("acc"), [])  # takes no labels: nothing to add
     with pytest.raises(NotImplementedError):
         module.backward()
+
+
+def test_a_loss_after_another_module_knows_its_data_as_pairs() -> None:
+    """MXNet 1.9.1 prints the same."""
+    scores = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2)
+    loss = mx.mod.PythonLossModule(grad_func=lambda scores, labels: scores)
+    chain = mx.mod.SequentialModule()
+    chain.add(mx.mod.Module(scores, label_names=[])).add(loss, take_labels=True, auto_wiring=True)
+    chain.bind([("data", (10, 6))], [("softmax_label", (10,))])
+    assert str(loss.data_shapes) == "[('data', (10, 2))]"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as onp
@@ -77,7 +78,67 @@ KEYS: list[Callable[[], Any]] = [
     lambda: list(gluon.data.DataLoader(["ab", "cd"], 2)),
     lambda: list(gluon.data.DataLoader([None, None], 2)),
 ]
+
+
+def bound_for_training() -> mx.mod.Module:
+    module = mx.mod.Module(mx.sym.SoftmaxOutput(mx.sym.var("data"), name="softmax"))
+    module.bind([("data", (1, 3))], [("softmax_label", (1,))])
+    module.init_params()
+    module.init_optimizer()
+    return module
+
+
+def empty_file(name: str) -> str:
+    Path(name).write_bytes(b"")
+    return name
+
+
+def trainer() -> gluon.Trainer:
+    return gluon.Trainer([parameter()], "sgd")
+
+
+def write_to_closed_file() -> None:
+    file = mx.recordio.MXRecordIO("written.rec", "w")
+    file.close()
+    file.write(b"content")
+
+
+# Files that MXNet opens in Python; others are an MXNetError there.
+PATHS: list[Callable[[], Any]] = [
+    lambda: trainer().load_states("missing"),
+    lambda: trainer().save_states("missing/states"),
+    lambda: bound_for_training().load_optimizer_states("missing"),
+    lambda: bound_for_training().save_optimizer_states("missing/states"),
+    lambda: mx.image.ImageIter(2, (3, 4, 4), path_imglist="missing", path_root="."),
+    lambda: mx.recordio.MXIndexedRecordIO("missing/x.idx", "x.rec", "w"),
+    lambda: gluon.data.vision.ImageFolderDataset("missing"),
+    lambda: gluon.data.RecordFileDataset(empty_file("images.rec")),
+]
+ASSERTIONS: list[Callable[[], Any]] = [
+    lambda: mx.profiler.dumps(sort_by="name"),
+    lambda: mx.profiler.dumps(format="text"),
+    lambda: mx.image.imresize(3, 4, 5),
+]
+IMAGES: list[Callable[[], Any]] = [
+    lambda: mx.image.resize_short(nd.ones((2, 4, 5, 3)), 3),
+    lambda: gluon.data.vision.transforms.CenterCrop(3)(nd.ones((8, 8, 5, 3))),
+    lambda: mx.image.random_crop(nd.ones((8, 8, 5, 3)), (2, 2)),
+    lambda: mx.image.random_size_crop(nd.ones((8, 8, 5, 3)), (2, 2), (0.1, 1), (0.7, 1.3)),
+    lambda: mx.mod.BucketingModule(lambda key: mx.sym.var("data"), 4),
+]
+# An MXNetError by name, and also an error of Python.
+PLAIN: list[Callable[[], Any]] = [
+    lambda: mx.profiler.set_config(colour=True),
+    lambda: mx.profiler.set_config(profile_all="maybe"),
+    lambda: mx.profiler.Domain("d").new_marker("m").mark("galaxy"),
+    lambda: mx.image.imresize(nd.ones((4, 4, 3)), 2, 2, 17),
+]
 CALLS = [
+    *[(call, "FileNotFoundError") for call in PATHS],
+    *[(call, "AssertionError") for call in ASSERTIONS],
+    *[(call, "ValueError") for call in IMAGES],
+    (write_to_closed_file, "RuntimeError"),
+    (lambda: mx.runtime.Features().is_enabled("WINGS"), "RuntimeError"),
     *[(call, "RuntimeError") for call in STATES],
     *[(call, "ValueError") for call in KINDS + SIZES],
     *[(call, "TypeError") for call in SOURCES],
@@ -105,8 +166,18 @@ def test_errors_of_operators_have_mxnets_name(call: Callable[[], Any]) -> None:
 
 
 @pytest.mark.parametrize("call, name", CALLS)
-def test_names_of_errors(call: Callable[[], Any], name: str) -> None:
+def test_names_of_errors(
+    call: Callable[[], Any], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(mx.MXNetError) as raised:
         call()
     assert type(raised.value).__name__ == name
     assert isinstance(raised.value, getattr(builtins, name))
+
+
+@pytest.mark.parametrize("call", PLAIN)
+def test_names_of_errors_of_the_library(call: Callable[[], Any]) -> None:
+    with pytest.raises(mx.MXNetError) as raised:
+        call()
+    assert type(raised.value).__name__ == "MXNetError"

@@ -56,9 +56,11 @@ def test_backward_of_a_loss_and_of_nothing() -> None:
 def test_numeric_gradient() -> None:
     utils.check_numeric_gradient(PRODUCT, [X, Y])
     utils.check_numeric_gradient(PRODUCT, {"a": X, "b": Y}, grad_nodes=["a"])
-    utils.check_numeric_gradient(PRODUCT, {"a": X, "b": Y}, grad_nodes={"a": "add", "b": "null"})
+    utils.check_numeric_gradient(
+        PRODUCT, {"a": X, "b": Y}, grad_nodes={"a": "add", "b": "null"}, rtol=1e-2
+    )
     utils.check_numeric_gradient(mx.sym.sin(a), [X], dtype=np.float64)
-    utils.check_numeric_gradient(mx.sym.Group([mx.sym.tanh(a), b]), [X, Y])
+    utils.check_numeric_gradient(mx.sym.Group([mx.sym.tanh(a), b]), [X, Y], rtol=1e-2)
     with pytest.raises(AssertionError, match="NUMERICAL_a"):
         utils.check_numeric_gradient(mx.sym.BlockGrad(a) * b, [X, Y])
     with pytest.raises(KeyError):
@@ -177,3 +179,10 @@ def test_the_first_optimizer_compared_gets_dense_copies_one_by_one() -> None:
             )
             assert updates == [(i, "default", "default") for i in range(count)]
             updates.clear()
+
+
+def test_the_next_random_number_is_that_of_mxnet() -> None:
+    """A check draws as many numbers as MXNet 1.9.1 does, which gave the expected one."""
+    np.random.seed(1)
+    utils.check_numeric_gradient(mx.sym.sin(mx.sym.var("data")), [np.random.rand(2, 2)], rtol=0.05)
+    assert round(np.random.rand(), 5) == 0.14039

@@ -474,8 +474,7 @@ def convert_hybrid_block(
         value = arguments[name] if name in arguments else auxiliary[name]
         each.shape = value.shape
         each.cast(value.dtype)
-        each.initialize(ctx=ctx)
-        each.set_data(value)
+        each._load_init(value, ctx)  # draws no random numbers, unlike initialize
     return result
 
 

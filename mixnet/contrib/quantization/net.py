@@ -243,6 +243,5 @@ def block_of(
         parameter.shape = each.shape
         parameter.dtype = each.dtype
         parameter.grad_req = "null"
-        parameter.initialize(ctx=ctx)
-        parameter.set_data(each.as_in_context(ctx))
+        parameter._load_init(each, ctx)  # draws no random numbers, unlike initialize
     return block

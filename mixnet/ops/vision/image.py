@@ -23,6 +23,15 @@ def check_image(name: str, shape: tuple[int, ...], batch: bool = False) -> None:
     raise ShapeError(f"{name}: data {shape} must have the axes (height, width, channels){also}.")
 
 
+def check_colors(name: str, shape: tuple[int, ...], batch: bool = False) -> None:
+    """Raise ShapeError unless the shape is that of an image, or images, in colors or gray."""
+    check_image(name, shape, batch)
+    if shape[-1] not in (1, 3):
+        raise ShapeError(
+            f"{name}: data {shape} must have 3 channels (red, green, blue), or 1 (gray), on its last axis."
+        )
+
+
 @op("_image_to_tensor", aliases=["_npx__image_to_tensor"], dtypes=Dtypes(result="float32"))
 def to_tensor(data):
     """Images with values from 0 to 255 as float32 from 0 to 1, channels first.
@@ -84,7 +93,8 @@ def crop(data, *, x: Count, y: Count, width: Positive, height: Positive):
     """The rectangle of ``width`` and ``height`` whose upper left corner is at column ``x`` and row ``y``.
 
     Args:
-        data: ``(height, width, channels)`` or ``(batch, height, width, channels)``.
+        data: ``(height, width, channels)`` or ``(batch, height, width, channels)``, one or three
+            channels.
 
     Raises:
         ShapeError: the data are not images.
@@ -92,7 +102,7 @@ def crop(data, *, x: Count, y: Count, width: Positive, height: Positive):
 
     Source: MXNet operator ``_image_crop``.
     """
-    check_image("_image_crop", data.shape, batch=True)
+    check_colors("_image_crop", data.shape, batch=True)
     rows, columns = data.shape[-3:-1]
     inside = 0 <= x <= columns - width and 0 <= y <= rows - height
     if width <= 0 or height <= 0 or not inside:
@@ -107,15 +117,18 @@ def _declare_flip(direction: str, axis: int, text: str) -> tuple[Op, Op]:
     name, chance = f"_image_flip_{direction}", f"_image_random_flip_{direction}"
 
     def flip(data: jax.Array) -> Any:
-        check_image(name, data.shape)
+        check_colors(name, data.shape)
         return jnp.flip(data, axis)
 
     def random_flip(data: jax.Array, *, key: Any) -> Any:
-        check_image(chance, data.shape)
+        check_colors(chance, data.shape)
         heads = source.is_heads(key) if source.is_drawn_by_host(key) else jax.random.bernoulli(key)
         return jnp.where(heads, jnp.flip(data, axis), data)
 
-    shape = "Args:\n    data: ``(height, width, channels)``.\n\nRaises:\n    ShapeError: it is not."
+    shape = (
+        "Args:\n    data: ``(height, width, channels)``, one or three channels.\n\n"
+        "Raises:\n    ShapeError: it is not."
+    )
     flip.__doc__ = f"An image mirrored, {text}.\n\n{shape}\n\nSource: MXNet operator ``{name}``."
     random_flip.__doc__ = (
         f"An image unchanged or mirrored, {text}, with equal probability.\n\n{shape}\n\nSource: MXNet "

@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
 
-from mixnet.base import OperatorValueError, ShapeError
+from mixnet.base import OperatorValueError
 from mixnet.ops.control import loops
 from mixnet.ops.generators import source
 from mixnet.ops.op import Op
 from mixnet.ops.registry import op
-from mixnet.ops.vision.image import check_image
+from mixnet.ops.vision.image import check_colors
 
 # How much red, green and blue add to the brightness of gray: ITU-R BT.601.
 _GRAY = np.array([0.299, 0.587, 0.114], "float32")
@@ -30,14 +30,6 @@ _LIGHTING = np.array(
     ],
     "float32",
 )
-
-
-def _check(name: str, data: jax.Array) -> None:
-    check_image(name, data.shape)
-    if data.shape[-1] not in (1, 3):
-        raise ShapeError(
-            f"{name}: data {data.shape} must have 3 channels (red, green, blue), or 1 (gray)."
-        )
 
 
 def _wide(data: jax.Array) -> Any:
@@ -106,7 +98,7 @@ def _declare(quantity: str, change: Callable[[Any, Any], Any], text: str) -> Op:
     name = f"_image_random_{quantity}"
 
     def random_change(data: jax.Array, *, min_factor: float, max_factor: float, key: Any) -> Any:
-        _check(name, data)
+        check_colors(name, data.shape)
         if min_factor < 0 or max_factor < 0:
             raise OperatorValueError(
                 f"{name}: min_factor={min_factor} and max_factor={max_factor} must be 0 or more."
@@ -168,7 +160,7 @@ def random_color_jitter(
 
     Source: MXNet operator ``_image_random_color_jitter``.
     """
-    _check("_image_random_color_jitter", data)
+    check_colors("_image_random_color_jitter", data.shape)
     widths = (brightness, contrast, saturation, hue)
     changes = [
         _step(change, middle, width, data.dtype)
@@ -220,7 +212,7 @@ def adjust_lighting(data, *, alpha: tuple[float, ...]):
 
     Source: MXNet operator ``_image_adjust_lighting``.
     """
-    _check("_image_adjust_lighting", data)
+    check_colors("_image_adjust_lighting", data.shape)
     if len(alpha) != 3:
         raise OperatorValueError(
             f"_image_adjust_lighting: alpha={alpha} must have 3 numbers, one for each principal "
@@ -242,7 +234,7 @@ def random_lighting(data, *, alpha_std: float = 0.05, key):
 
     Source: MXNet operator ``_image_random_lighting``.
     """
-    _check("_image_random_lighting", data)
+    check_colors("_image_random_lighting", data.shape)
     image = _wide(data)
     if source.is_drawn_by_host(key):
         alpha = source.normal(key, (3,), np.float32).astype(image.dtype) * alpha_std

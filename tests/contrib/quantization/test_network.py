@@ -217,3 +217,20 @@ def test_ranges_of_small_numbers_keep_their_digits() -> None:
     )
     actual = small(x).asnumpy()
     np.testing.assert_allclose(actual, expected, atol=0.03 * np.abs(expected).max())
+
+
+def test_the_random_numbers_that_follow_are_those_of_mxnet() -> None:
+    mx.random.seed(2)
+    net = nn.HybridSequential()
+    net.add(nn.Dense(4, in_units=8))
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    data = mx.nd.random.uniform(shape=(16, 8))
+    net(data)
+    batches = mx.gluon.data.DataLoader(mx.gluon.data.ArrayDataset(data, mx.nd.zeros(16)), 4)
+    mx.contrib.quantization.quantize_net_v2(
+        net, calib_mode="naive", calib_data=batches, num_calib_examples=16, quantized_dtype="auto"
+    )
+    # Computed with MXNet 1.9.1.
+    expected = [0.68790376, 0.34014255]
+    np.testing.assert_allclose(mx.nd.random.uniform(shape=(2,)).asnumpy(), expected, rtol=1e-6)

@@ -146,3 +146,15 @@ def test_under_the_identity_the_gradient_is_taken_where_mxnet_takes_it() -> None
     loss.backward()
     expected = [[-165.1875, 35.0625, -313.3125, 35.0625, -165.1875, -313.3125]]  # MXNet 1.9.1
     np.testing.assert_allclose(theta.grad.asnumpy(), expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["flip_left_right", "flip_top_bottom", "random_flip_left_right", "random_flip_top_bottom"],
+)
+def test_images_with_channels_first_are_not_flipped(name: str) -> None:
+    """MXNet refuses them, too; the rows of a channel would change places with the columns."""
+    with pytest.raises(mx.MXNetError, match=r"\(3, 4, 5\) must have 3 channels.*last axis"):
+        getattr(mx.nd.image, name)(mx.nd.ones((3, 4, 5)))
+    with pytest.raises(mx.MXNetError, match="last axis"):
+        mx.nd.image.crop(mx.nd.ones((3, 4, 5)), 0, 0, 2, 2)

@@ -12,7 +12,7 @@ import numpy as np
 from mixnet import base as base
 from mixnet import image, recordio
 from mixnet import ndarray as nd  # noqa: F401
-from mixnet.base import AttributeValueError, FileFormatError, MissingFileError, data_dir
+from mixnet.base import AttributeValueError, FileFormatError, PathNotFoundError, data_dir
 from mixnet.gluon import utils
 from mixnet.gluon.data import dataset
 from mixnet.gluon.data.download import extract, fetch
@@ -252,7 +252,7 @@ class ImageFolderDataset(dataset.Dataset):
         self.synsets: list[str] = []
         self.items: list[tuple[str, int]] = []
         if not os.path.isdir(root):
-            raise MissingFileError(root, "there is no such folder")
+            raise PathNotFoundError(root, "there is no such folder")
         for folder in sorted(os.listdir(root)):
             path = os.path.join(root, folder)
             if not os.path.isdir(path):
