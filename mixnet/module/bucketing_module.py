@@ -12,7 +12,7 @@ import numpy as np
 from mixnet import context as ctx
 from mixnet import ndarray as nd
 from mixnet import symbol as sym
-from mixnet.base import AttributeKindError, AttributeTypeError, AttributeValueError, CheckError
+from mixnet.base import AttributeTypeError, AttributeValueError, CheckError
 from mixnet.checkpoint import load_params, numbered
 from mixnet.initializer import Uniform
 from mixnet.module.base_module import BaseModule

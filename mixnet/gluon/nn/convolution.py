@@ -28,8 +28,10 @@ def sizes(size: Size, count: int, name: str = "kernel_size") -> tuple[int, ...]:
     Raises:
         CheckError: neither one number nor ``count``; also an AssertionError.
     """
-    is_number = isinstance(size, (int, float, np.number))  # whether it is whole is checked later
-    values = (size,) * count if is_number else tuple(size)
+    if isinstance(size, (int, float, np.number)):  # whether it is whole is checked later
+        values: tuple[Any, ...] = (size,) * count
+    else:
+        values = tuple(size)
     if len(values) != count:
         raise CheckError(f"{name} must be one number or {count}, not {size}.")
     return values
