@@ -53,6 +53,11 @@ class WithArguments:
         """JSON of the lower-case name and the arguments."""
         return json.dumps([self.__class__.__name__.lower(), self._kwargs])
 
+    @property
+    def _parts(self) -> Sequence[WithArguments]:
+        """The augmenters that it calls."""
+        return ()
+
 
 class Augmenter(WithArguments):
     """Base of augmenters: override ``__call__``.
@@ -68,11 +73,6 @@ class Augmenter(WithArguments):
             src: ``(height, width, channels)``.
         """
         raise NotDefinedError(f"{type(self).__name__} does not define __call__(self, src).")
-
-    @property
-    def _parts(self) -> Sequence[Augmenter]:
-        """The augmenters that it calls."""
-        return ()
 
 
 class _Augmenters(Augmenter):

@@ -25,7 +25,7 @@ from mixnet.base import (
 from mixnet.engine.variable import Var
 from mixnet.files.reading import content_of, lines_of, opened
 from mixnet.image import host
-from mixnet.image.augment import Augmenter, CreateAugmenter
+from mixnet.image.augment import Augmenter, CreateAugmenter, WithArguments
 from mixnet.image.host import given_away
 from mixnet.image.transform import imdecode
 from mixnet.io.batch import DataBatch
@@ -472,6 +472,6 @@ def _broken(place: str, error: Exception) -> MXNetError:
     return FileFormatError(f"Broken image {place}, {error}")
 
 
-def _is_ours(augmenter: Augmenter) -> bool:
+def _is_ours(augmenter: WithArguments) -> bool:
     """Whether an augmenter and its parts also accept NumPy arrays."""
     return type(augmenter).__module__.startswith(_OURS) and all(map(_is_ours, augmenter._parts))

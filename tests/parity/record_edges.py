@@ -38,7 +38,7 @@ FAMILIES = (
     "nn.sequence", "nn.softmax", "numpy.arithmetic", "numpy.create", "numpy.join", "numpy.linalg",
     "numpy.products", "numpy.reduce", "numpy.selection", "numpy.shape", "quantized.arithmetic",
     "quantized.calibrate", "quantized.layers", "quantized.quantize", "quantized.recurrent",
-    "random.density", "sparse.stored_values", "update.adaptive", "update.derived",
+    "random.density", "sparse.stored_values", "update.adaptive", "update.variants",
     "update.gradient_descent", "update.layerwise",
     "vision.boxes", "vision.correlation", "vision.crop", "vision.image", "vision.image_color",
     "vision.multibox", "vision.position_sensitive", "vision.proposal", "vision.region",
