@@ -82,9 +82,16 @@ def _(primals, tangents):
 
 @CustomJVP
 def _mod(x: jax.Array, y: jax.Array) -> Any:
-    """Remainder with the divisor's sign; 0 for division by 0, as MXNet has it."""
+    """Remainder with the divisor's sign; 0 for division by 0, as MXNet has it.
+
+    Unlike NumPy's, a remainder of 0 is +0 where the signs of the numbers differ, and -0 is not below 0.
+    """
     safe = jnp.where(y == 0, jnp.ones_like(y), y)
-    return jnp.where(y == 0, jnp.zeros_like(x), jnp.mod(x, safe))
+    rest = jnp.fmod(x, safe)
+    zero = jnp.zeros_like(rest)
+    shifted = rest + jnp.where(rest == 0, zero, safe)
+    rest = jnp.where((x < 0) == (safe < 0), rest, shifted)
+    return jnp.where(y == 0, zero, rest)
 
 
 @_mod.defjvp
@@ -468,6 +475,7 @@ def cast(data, *, dtype: DType):
 
 @op(
     "amp_cast",
+    passes_gradient=True,
     flops=0,
     dtypes=Dtypes(own=all_own),
     shape_constraint=same_as_first,
