@@ -76,8 +76,7 @@ def bind(
     )
     requests = requests_by_name(names, grad_req)
     groups = _groups("bind", group2ctx)
-    bound = Bound(arguments, gradients, states)
-    return Executor(bound, self, context, requests, groups, grad_req)
+    return Executor(Bound(arguments, gradients, states), self, context, requests, groups, grad_req)
 
 
 def _is_like(
@@ -166,8 +165,7 @@ def simple_bind(
                 buffer[f"grad of {name}"] = same_memory(gradients[name])
     others = {} if shared_exec is None else shared_exec.aux_dict
     states = {name: array_for(name, others, storage) for name in aux_names}
-    bound = Bound(arguments, gradients, states)
-    return Executor(bound, self, context, requests, groups, grad_req)
+    return Executor(Bound(arguments, gradients, states), self, context, requests, groups, grad_req)
 
 
 def evaluate(self: Symbol, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:

@@ -18,7 +18,14 @@ from mixnet.ops.op import Op
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import DType, Scalar
-from mixnet.ops.schema.dtypes import Dtypes, all_own, beside_number, number_of_dtype, to_dtype
+from mixnet.ops.schema.dtypes import (
+    Dtypes,
+    all_own,
+    beside_number,
+    infer_beside_number,
+    number_of_dtype,
+    to_dtype,
+)
 from mixnet.ops.schema.integer_layers import Fusion, Quantization
 from mixnet.ops.schema.rewrites import COPY, NOTHING, Rewrites, alone, exactly, neutral, whole
 from mixnet.ops.schema.shape_constraints import all_same, same_as_first, same_pairs
@@ -328,7 +335,7 @@ def _declare_scalar(
         return in_dtype(function(data, number_of_dtype(scalar, data.dtype)), data.dtype)
 
     with_number.__doc__ = f"{text} For an array and a number.\n\nSource: MXNet operator ``{name}``."
-    return op(
+    declared = op(
         name,
         aliases=names[1:],
         differentiable=grad,
@@ -337,6 +344,8 @@ def _declare_scalar(
         shape_constraint=same_as_first,
         storage=storage,
     )(with_number)
+    declared.infer_dtypes(infer_beside_number)
+    return declared
 
 
 for _key, (_function, _text, _grad) in BINARY.items():
@@ -365,6 +374,9 @@ def power_scalar(data, *, scalar: float = 1.0, is_int: bool = True):
     if float(scalar).is_integer() and abs(scalar) <= 16:
         return jax.lax.integer_pow(data, int(scalar))
     return jnp.power(data, jnp.asarray(scalar, data.dtype))
+
+
+power_scalar.infer_dtypes(infer_beside_number)
 
 
 @op(
@@ -489,6 +501,12 @@ def amp_cast(data, *, dtype: DType):
     return data.astype(dtype) if jnp.issubdtype(data.dtype, jnp.floating) else data
 
 
+@amp_cast.infer_dtypes
+def _(known, dtype):
+    is_whole = known[0] is not None and known[0].kind in "biu"
+    return (known, known) if is_whole else ((), ())
+
+
 @op(
     "clip",
     booleans=False,
@@ -591,3 +609,9 @@ def amp_multicast(*data, cast_narrow: bool = False):
         return data
     target = present[0] if cast_narrow else present[-1]
     return tuple(each.astype(target) if each.dtype in order else each for each in data)
+
+
+@amp_multicast.infer_dtypes
+def _(known, **_):
+    is_whole = known and all(each is not None and each.kind in "biu" for each in known)
+    return (known, known) if is_whole else ((), ())
