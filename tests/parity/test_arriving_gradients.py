@@ -112,3 +112,28 @@ def test_the_gradient_passes_amp_cast_through_whole_numbers(dtype: str) -> None:
         result = nd.amp_cast(data, dtype=dtype)
     result.backward()
     assert data.grad.asnumpy().tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("is_numpy", [False, True])
+def test_an_infinite_gradient_stays_infinite_through_hypot(is_numpy: bool) -> None:
+    F = mx.np if is_numpy else nd
+    sides = [F.array([3, 0.5, -2]), F.array([4, 1, 2])]
+    for each in sides:
+        each.attach_grad()
+    with autograd.record():
+        result = mx.np.hypot(*sides) if is_numpy else nd.broadcast_hypot(*sides)
+    result.backward(F.full((3,), INF) if is_numpy else nd.full((3,), INF), retain_graph=True)
+    assert [each.grad.asnumpy().tolist() for each in sides] == [[INF, INF, -INF], [INF, INF, INF]]
+    result.backward()
+    length = np.hypot([3, 0.5, -2], [4, 1, 2])
+    np.testing.assert_allclose(sides[0].grad.asnumpy(), [3, 0.5, -2] / length, rtol=1e-6)
+    np.testing.assert_allclose(sides[1].grad.asnumpy(), [4, 1, 2] / length, rtol=1e-6)
+
+
+def test_the_second_derivative_of_hypot() -> None:
+    x, y = nd.array([3.0]), nd.array([4.0])
+    x.attach_grad()
+    with autograd.record():
+        (slope,) = autograd.grad(nd.broadcast_hypot(x, y), [x], create_graph=True)
+    slope.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), [16 / 125], rtol=1e-6)

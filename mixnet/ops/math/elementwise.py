@@ -155,6 +155,23 @@ def _power(x: jax.Array, y: jax.Array) -> Any:
     return jnp.where(is_exact, jnp.power(x, jnp.where(is_exact, y, 0)), to_dtype(wide, x.dtype))
 
 
+@CustomJVP
+def hypot(x: jax.Array, y: jax.Array) -> Any:
+    """sqrt(x² + y²); the derivatives at (0, 0) are 0.5."""
+    return jnp.hypot(x, y)
+
+
+@hypot.defjvp
+def _(primals, tangents):
+    # In this form an infinite tangent stays infinite: JAX's own divides it by itself.
+    (x, y), (dx, dy) = primals, tangents
+    length = hypot(x, y)
+    is_zero = length == 0
+    safe = jnp.where(is_zero, jnp.ones_like(length), length)
+    slopes = [jnp.where(is_zero, 0.5, quotient(each, safe)).astype(length.dtype) for each in (x, y)]
+    return length, slopes[0] * dx + slopes[1] * dy
+
+
 def _directly(function: Function, general: Function) -> Function:
     """A function of ``jax.lax``, and of ``jax.numpy`` where arrays have to be promoted first."""
 
@@ -180,7 +197,7 @@ BINARY: dict[str, tuple[Function, str, bool]] = {
     "power": (_power, "Left to the power of right.", True),
     "maximum": (_larger, "The larger one.", True),
     "minimum": (_smaller, "The smaller one.", True),
-    "hypot": (jnp.hypot, "Length of the hypotenuse: sqrt(left² + right²).", True),
+    "hypot": (hypot, "Length of the hypotenuse: sqrt(left² + right²).", True),
     "equal": (_directly(jax.lax.eq, jnp.equal), "1 where equal, else 0.", False),
     "not_equal": (_directly(jax.lax.ne, jnp.not_equal), "1 where different, else 0.", False),
     "greater": (_directly(jax.lax.gt, jnp.greater), "1 where left is greater, else 0.", False),

@@ -266,12 +266,17 @@ class _Writer:
         ):
             raise _DependsError  # a single condition, whose choices may have no axes
         elif name in ELEMENTWISE:
-            variable = output if has_axes else Var(output.aval.update(shape=()))
+            # A program may be called twice, so its variables are renamed each time.
+            aval: Any = output.aval
+            variable = Var(aval if has_axes else aval.update(shape=()))
             if has_axes:
-                self.full.add(output)
+                self.full.add(variable)
             self._known[output] = variable
             self.equations.append(equation.replace(invars=inputs, outvars=[variable]))
         elif name in _TO_ONE and has_axes and output.aval.shape == ():
-            self.equations.append(equation.replace(invars=inputs, outvars=[output]))
+            aval = output.aval
+            variable = Var(aval)
+            self._known[output] = variable
+            self.equations.append(equation.replace(invars=inputs, outvars=[variable]))
         else:
             raise _DependsError
