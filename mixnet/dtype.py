@@ -42,7 +42,7 @@ DTypeLike = str | type | np.dtype | HasDType | None
 
 
 def as_dtype(dtype: DTypeLike) -> np.dtype:
-    """NumPy dtype of a name, type, dtype or array; ``None`` is float32.
+    """NumPy dtype of a name, type, dtype or array, in this machine's byte order; ``None`` is float32.
 
     Raises:
         DTypeError: not a dtype that arrays can have.
@@ -59,7 +59,7 @@ def as_dtype(dtype: DTypeLike) -> np.dtype:
         elif hasattr(dtype, "asnumpy") and has_dtype(dtype):  # an array says its own
             result = np.dtype(dtype.dtype)
         else:
-            result = np.dtype(dtype)
+            result = np.dtype(dtype).newbyteorder("=")
         CODES[result]
     except (KeyError, TypeError, ValueError, SyntaxError):  # NumPy's texts of structures
         raise UnknownDTypeError(

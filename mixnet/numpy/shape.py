@@ -352,12 +352,15 @@ def _check_axes(name: str, ary: Array, least: int) -> None:
 def hsplit(ary: Array, indices_or_sections: int | Sequence[int]) -> list[Any]:
     """Cut along the second axis, of 1-D along the first.
 
+    As in MXNet, and unlike ``vsplit`` and ``dsplit``, the first parts are longer by one where the extent does
+    not divide.
+
     Args:
         ary: at least one axis.
         indices_or_sections: the number of parts, or a sequence of indices to cut before.
     """
     _check_axes("hsplit", ary, 1)
-    return split(ary, indices_or_sections, 0 if len(ary.shape) == 1 else 1)
+    return array_split(ary, indices_or_sections, 0 if len(ary.shape) == 1 else 1)
 
 
 def vsplit(ary: Array, indices_or_sections: int | Sequence[int]) -> list[Any]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 
 from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.steps import Step
+from mixnet.ops.registry import find
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.arithmetic import as_kind
 from mixnet.optimizer.at_rate import step_at
@@ -16,7 +18,6 @@ from mixnet.optimizer.mixed_rules import Momentum
 from mixnet.optimizer.rule import rule
 
 if TYPE_CHECKING:
-    from mixnet.ndarray.steps import Step
     from mixnet.optimizer.base import Index
 
 
@@ -58,7 +59,7 @@ class LARS(Momentum):
 
     Args:
         momentum: fraction of the last step that carries over to the next, in [0, 1).
-        lazy_update: accepted for compatibility.
+        lazy_update: a row_sparse gradient moves only the rows that it has.
         eta: trust in the ratio of the norms.
         eps: keeps the divisor away from 0.
         momentum_correction: scale the momentum with the learning rate when it changes.
@@ -114,18 +115,30 @@ class LARS(Momentum):
             momentum *= self.cur_lr / self.last_lr
         steps: list[Step] = []
         for (i, w, g, s), (lr, wd) in zip(each_of(index, weight, grad, state), rates, strict=True):
-            rate = invoke(lars_rate, (w, g), {
+            stored = [
+                each._data if each._is_sparse else each for each in (w, g)
+            ]  # rows of zeros add nothing
+            rate = invoke(lars_rate, stored, {
                 "lr": lr, "wd": wd, "rescale_grad": self.rescale_grad, "eta": self.eta,
                 "eps": self.eps, "by_layer": not self._name(i).endswith(("gamma", "beta", "bias")),
             })  # fmt: skip
             velocity, *copy = s if mixed else (s,)
-            numbers = {
-                "wd": wd, "rescale_grad": self.rescale_grad,
-                "clip_gradient": self.clip_gradient or None,
-            }  # fmt: skip
+            if g._is_sparse:  # the rules of SGD know rows
+                numbers = self._numbers_at(float(rate.asscalar()), wd)
+                numbers["lazy_update"] = self.lazy_update
+            else:
+                numbers = {
+                    "wd": wd, "rescale_grad": self.rescale_grad,
+                    "clip_gradient": self.clip_gradient or None,
+                }  # fmt: skip
             if velocity is not None:
                 numbers["momentum"] = momentum
-            steps.append(step_at(rate, w, g, velocity, copy, numbers))
+            if g._is_sparse:
+                name = "sgd_update" if velocity is None else "sgd_mom_update"
+                arrays = (w, g, *copy) if velocity is None else (w, g, velocity, *copy)
+                steps.append(Step(find("mp_" + name if mixed else name), arrays, numbers))
+            else:
+                steps.append(step_at(rate, w, g, velocity, copy, numbers))
         return steps
 
     def _name(self, index: Index) -> str:

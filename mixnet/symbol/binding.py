@@ -76,7 +76,7 @@ def bind(
     )
     requests = requests_by_name(names, grad_req)
     groups = _groups("bind", group2ctx)
-    return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
+    return Executor(Bound(arguments, gradients, states), self, context, requests, groups, grad_req)
 
 
 def _is_like(
@@ -165,7 +165,7 @@ def simple_bind(
                 buffer[f"grad of {name}"] = same_memory(gradients[name])
     others = {} if shared_exec is None else shared_exec.aux_dict
     states = {name: array_for(name, others, storage) for name in aux_names}
-    return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
+    return Executor(Bound(arguments, gradients, states), self, context, requests, groups, grad_req)
 
 
 def evaluate(self: Symbol, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:

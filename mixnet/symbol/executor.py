@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -61,6 +62,7 @@ class Executor:
         ctx: device.
         grad_req: ``write``, ``add`` or ``null`` by argument.
         group2ctx: device of each group of nodes, see ``bind``.
+        requested: ``grad_req`` in the form that it was given in; programs read it as ``_grad_req``.
     """
 
     def __init__(
@@ -70,8 +72,10 @@ class Executor:
         ctx: Context,
         grad_req: Mapping[str, str],
         group2ctx: Mapping[str, Context] | None,
+        requested: str | Sequence[str] | Mapping[str, str] = "write",
     ):
         self.handle = handle
+        self._grad_req = copy.deepcopy(requested)
         self._symbol = symbol
         self._groups = dict(group2ctx or {})
         self._placed: dict[bool, PlacedGraph] = {}
@@ -500,7 +504,9 @@ class Executor:
             for (name, array), shape in zip(self._aux_dict.items(), states, strict=True)
         }
         bound = Bound(arguments, gradients, aux)
-        return Executor(bound, self._symbol, self._ctx, self._requests, self._groups)
+        return Executor(
+            bound, self._symbol, self._ctx, self._requests, self._groups, self._grad_req
+        )
 
 
 def _own(value: Value) -> Value:

@@ -146,3 +146,32 @@ def test_a_block_of_a_sequence_by_name() -> None:
         net["a"]
     with pytest.raises(IndexError, match="has 1 block"):
         net[3]
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape", "text"),
+    [
+        ("Conv2D(3, [3, 3])", (1, 2, 8, 8), "kernel_size=[3, 3], stride=(1, 1))"),
+        (
+            "Conv2D(3, 3, strides=[2, 2], padding=[1, 1])",
+            (1, 2, 8, 8),
+            "kernel_size=(3, 3), stride=[2, 2], padding=[1, 1])",
+        ),
+        ("Conv1D(3, [3], dilation=[1])", (1, 2, 8), "kernel_size=[3], stride=(1,), dilation=[1])"),
+        ("Conv2DTranspose(3, [3, 3])", (1, 2, 8, 8), "kernel_size=[3, 3], stride=(1, 1))"),
+        ("AvgPool1D([2])", (1, 2, 8), "size=[2], stride=[2], padding=(0,), "),
+        ("MaxPool2D(2, padding=[0, 1])", (1, 2, 8, 8), "stride=(2, 2), padding=[0, 1], "),
+    ],
+)
+def test_lists_stay_lists_in_what_a_layer_shows(
+    layer: str, shape: tuple[int, ...], text: str
+) -> None:
+    """The texts are MXNet 1.9.1's."""
+    with_lists = eval(f"mx.gluon.nn.{layer}")
+    with_tuples = eval(f"mx.gluon.nn.{layer.replace('[', '(').replace(']', ',)')}")
+    for each in (with_lists, with_tuples):
+        each.initialize(mx.init.One())
+        each.hybridize()
+    data = mx.nd.random.uniform(shape=shape)
+    assert with_lists(data).asnumpy().tolist() == with_tuples(data).asnumpy().tolist()
+    assert text in repr(with_lists)

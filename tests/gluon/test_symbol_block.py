@@ -60,3 +60,16 @@ def test_parameters_are_initialized_in_the_order_of_the_symbol(make: Callable[[]
     drawn = {name: each.data().asnumpy().ravel()[0] for name, each in net.collect_params().items()}
     assert drawn.keys() == DRAWN.keys()
     np.testing.assert_allclose([drawn[n] for n in DRAWN], list(DRAWN.values()), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer", "expected"),
+    [(None, "float16", "float16"), ("float16", "float16", "float16"), (None, None, "float32")],
+)
+def test_parameters_have_the_dtype_of_an_input(
+    inner: str | None, outer: str | None, expected: str
+) -> None:
+    layer = mx.sym.FullyConnected(mx.sym.var("data", dtype=inner), num_hidden=3, name="dense")
+    block = mx.gluon.SymbolBlock(layer, mx.sym.var("data", dtype=outer))
+    dtypes = {name: np.dtype(each.dtype).name for name, each in block.collect_params().items()}
+    assert dtypes == {"dense_weight": expected, "dense_bias": expected}

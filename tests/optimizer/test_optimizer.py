@@ -290,3 +290,35 @@ def test_states_of_lamb_have_the_storage_of_the_weight(stype: str) -> None:
     # MXNet 1.9.1's numbers
     expected = [[-0.9432, 0.0376, 1.0183], [3.923, 4.9038, 5.8846]]
     onp.testing.assert_allclose(weight.asnumpy()[:2], expected, atol=2e-4)
+
+
+@pytest.mark.parametrize("stype", ["default", "row_sparse"])
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"momentum": 0.9}, [[0.76685429, 1.5337086], [3, 4], [4.2581730, 5.0250268]]),
+        ({}, [[0.84027797, 1.6805559], [3, 4], [4.4917936, 5.3320713]]),
+        (
+            {"momentum": 0.9, "clip_gradient": 1.0},
+            [[0.76517236, 1.7438245], [3, 4], [4.6797805, 5.6584325]],
+        ),
+        (
+            {"momentum": 0.9, "lazy_update": False},
+            [[0.76700222, 1.5340044], [2.9364550, 3.9152734], [4.2586436, 5.0256453]],
+        ),
+    ],
+)
+def test_lars_moves_the_rows_of_sparse_gradients(
+    stype: str, settings: dict[str, Any], expected: list[list[float]], caplog: Any
+) -> None:
+    """The numbers are MXNet 1.9.1's."""
+    names = {0: "embedding_weight"}
+    lars = mx.optimizer.LARS(learning_rate=0.1, wd=0.1, eta=0.5, param_idx2name=names, **settings)
+    update = mx.optimizer.get_updater(lars)
+    weight = mx.nd.array([[1, 2], [3, 4], [5, 6]]).tostype(stype)
+    for _ in range(2):
+        rows = mx.nd.array([[1, 2], [3, 4]]), mx.nd.array([0, 2])
+        update(0, mx.nd.sparse.row_sparse_array(rows, shape=(3, 2)), weight)
+    assert weight.stype == stype
+    onp.testing.assert_allclose(weight.asnumpy(), expected, rtol=1e-6)
+    assert "fallback" not in caplog.text

@@ -1,4 +1,4 @@
-"""Arrays that MXNet 1.9.1 refuses, by the errors that it raises, and draws of no numbers."""
+"""Arrays that MXNet 1.9.1 refuses, by the errors that it raises, and some that it accepts."""
 
 from collections.abc import Callable
 
@@ -49,3 +49,37 @@ def test_updates_of_several_weights_refuse_gradients_of_another_dtype(
     ):
         with pytest.raises(mx.MXNetError, match="Cast the gradient with astype"):
             update()
+
+
+@pytest.mark.parametrize("sides", [(True, False), (False, True), (True, True)])
+def test_vectors_are_not_transposed(sides: tuple[bool, bool]) -> None:
+    vector = mx.nd.ones(3)
+    assert mx.nd.dot(vector, vector).asscalar() == 3
+    with pytest.raises(mx.MXNetError, match=r"vectors \(3,\) and \(3,\) cannot be transposed"):
+        mx.nd.dot(vector, vector, transpose_a=sides[0], transpose_b=sides[1])
+
+
+@pytest.mark.parametrize("dtype", [">f4", "<f4", np.dtype(">f8"), np.dtype(">i4")])
+def test_a_dtype_in_another_byte_order_is_that_of_the_machine(dtype: str | np.dtype) -> None:
+    own = np.dtype(dtype).newbyteorder("=")
+    source = np.array([1, 258], dtype=dtype)
+    arrays = [
+        mx.nd.array(source, dtype=source.dtype),
+        mx.nd.array([1, 258]).astype(dtype),
+        mx.np.array(source, dtype=dtype),
+    ]
+    assert [np.dtype(each.dtype) for each in arrays] == [own] * 3
+    assert [each.asnumpy().tolist() for each in arrays] == [[1, 258]] * 3
+
+
+@pytest.mark.parametrize(
+    ("shape", "parts", "extents"),
+    [((3,), 2, [2, 1]), ((2, 5, 2), 3, [2, 2, 1]), ((3, 2), 3, [1, 1, 0])],
+)
+def test_hsplit_makes_parts_of_unequal_extents(
+    shape: tuple[int, ...], parts: int, extents: list[int]
+) -> None:
+    pieces = mx.np.hsplit(mx.np.ones(shape), parts)
+    assert [each.shape[len(shape) > 1] for each in pieces] == extents
+    with pytest.raises(mx.MXNetError, match="at least one"):
+        mx.np.hsplit(mx.np.ones(shape), 0)

@@ -88,3 +88,34 @@ def test_a_result_of_another_dtype_says_nothing_of_the_inputs() -> None:
     chosen = mx.sym.np.where(X, Y, Y)
     assert chosen.infer_type_partial(x="int32") == ([np.int32, None], [None], [])
     assert chosen.infer_type_partial(y="float64") == ([None, np.float64], [np.float64], [])
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes", "dtype", "expected"),
+    [
+        ("_plus_scalar", {"scalar": 2.0}, "bool", "int64"),
+        ("_plus_scalar", {"scalar": 2.0}, "uint8", "uint8"),
+        ("_mul_scalar", {"scalar": 1.5, "is_int": False}, "int32", "float64"),
+        ("_rdiv_scalar", {"scalar": 1.5, "is_int": False}, "int64", "float64"),
+        ("_power_scalar", {"scalar": 0.5, "is_int": False}, "uint8", "float64"),
+        ("_mul_scalar", {"scalar": 1.5, "is_int": False}, "float16", "float16"),
+        ("cumsum", {}, "bool", "int64"),
+        ("cumsum", {"dtype": "float32"}, "bool", "float32"),
+        ("amp_cast", {"dtype": "float16"}, "int64", "int64"),
+    ],
+)
+def test_results_of_whole_numbers_have_the_dtype_that_is_computed(
+    name: str, attributes: dict[str, Any], dtype: str, expected: str
+) -> None:
+    symbols, arrays = (
+        getattr(each, name, None) or getattr(each._internal, name) for each in (mx.sym, mx.nd)
+    )
+    (inferred,) = symbols(mx.sym.var("x"), **attributes).infer_type(x=dtype)[1]
+    computed = arrays(mx.nd.array([1, 0], dtype=dtype), **attributes).dtype
+    assert np.dtype(inferred) == np.dtype(computed) == np.dtype(expected)
+
+
+def test_amp_multicast_of_whole_numbers_infers_what_it_returns() -> None:
+    both = mx.sym.amp_multicast(mx.sym.var("x"), mx.sym.var("y"), num_outputs=2)
+    inferred = both.infer_type(x="int64", y="int32")[1]
+    assert [np.dtype(each).name for each in inferred] == ["int64", "int32"]

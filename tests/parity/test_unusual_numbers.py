@@ -123,3 +123,18 @@ def test_batches_without_samples() -> None:
         assert nd.col2im(columns, output_size=(3, 3), kernel=(2, 2)).shape == (0, 2, 3, 3)
         scores = nd.contrib.interleaved_matmul_selfatt_qk(nd.zeros((0, 2, 12)), heads=2)
         assert scores.shape == (4, 0, 0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("is_numpy", [False, True])
+def test_the_sign_of_remainders_of_0(dtype: str, is_numpy: bool) -> None:
+    dividend = [-0.0, 0.0, 4, -4, 4, -4, 1]
+    divisor = [3, -3, 2, 2, -2, -2, 0]
+    if is_numpy:
+        by_array = mx.np.mod(mx.np.array(dividend, dtype=dtype), mx.np.array(divisor, dtype=dtype))
+        by_number = mx.np.mod(mx.np.array(dividend, dtype=dtype), -2)
+    else:
+        by_array = nd.modulo(nd.array(dividend, dtype=dtype), nd.array(divisor, dtype=dtype))
+        by_number = nd.array(dividend, dtype=dtype) % -2
+    assert str(by_array.asnumpy().tolist()) == "[-0.0, 0.0, 0.0, 0.0, 0.0, -0.0, 0.0]"
+    assert str(by_number.asnumpy().tolist()) == "[0.0, 0.0, 0.0, -0.0, 0.0, -0.0, -1.0]"

@@ -1,5 +1,7 @@
 """Executors: other shapes in the same memory, backward, storage types. Numbers are MXNet 1.9.1's."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -210,3 +212,12 @@ def test_an_unknown_request_is_an_error_of_every_class_that_mxnet_has() -> None:
                 symbol.simple_bind(mx.cpu(), grad_req=request, x=(2,))
     with pytest.raises(MXNetError, match=r"grad_req=3.*a list"):
         symbol.bind(mx.cpu(), {"x": x}, grad_req=3)
+
+
+@pytest.mark.parametrize("request_of", ["add", ["null", "write"], {"x": "add"}])
+def test_an_executor_knows_its_requests_as_they_were_written(request_of: Any) -> None:
+    x, y = mx.nd.ones(2), mx.nd.ones(2)
+    product = mx.sym.var("x") * mx.sym.var("y")
+    executor = product.bind(mx.cpu(), [x, y], [x.copy(), y.copy()], grad_req=request_of)
+    assert executor._grad_req == request_of
+    assert product.simple_bind(mx.cpu(), x=(2,), y=(2,))._grad_req == "write"

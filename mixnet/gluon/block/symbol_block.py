@@ -81,7 +81,7 @@ class SymbolBlock(HybridBlock):
         states = set(self._symbol.list_auxiliary_states())
         names = [*self._symbol.list_arguments(), *self._symbol.list_auxiliary_states()]
         self._check_dense()
-        dtypes = self._dtypes(names)
+        dtypes = self._dtypes(names, variables)
         for name in names:
             if name not in self._inputs:
                 options: dict[str, Any] = {"grad_req": "null"} if name in states else {}
@@ -100,10 +100,15 @@ class SymbolBlock(HybridBlock):
                     f"Make the variable without stype, or bind the symbol."
                 )
 
-    def _dtypes(self, names: list[str]) -> dict[str, Any]:
-        """Dtypes of variables that the symbol's attributes state or imply."""
+    def _dtypes(self, names: list[str], inputs: Sequence[Symbol]) -> dict[str, Any]:
+        """Dtypes of variables that the attributes of the symbol and the inputs state or imply."""
         graph = self._symbol.graph
-        dtypes = infer(graph, {}, {}, default_dtype=None).dtypes if names else {}
+        known = {}
+        for each in inputs:
+            own = infer(each.graph, {}, {}, default_dtype=None).dtypes.get(each.graph.heads[0])
+            if own is not None and each.name in names:
+                known[each.name] = own
+        dtypes = infer(graph, {}, known, default_dtype=None).dtypes if names else {}
         entries = {node.name: Entry(node) for node in graph.nodes if node.is_variable}
         return {n: dtypes[entries[n]].type for n in names if n in entries and entries[n] in dtypes}
 

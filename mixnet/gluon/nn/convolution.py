@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 Size = int | tuple[int, ...] | list[int]
 
 
-def sizes(size: Size, count: int, name: str = "kernel_size") -> tuple[int, ...]:
-    """One number for each of ``count`` axes.
+def sizes(size: Size, count: int, name: str = "kernel_size") -> tuple[int, ...] | list[int]:
+    """One number for each of ``count`` axes; a list stays one, and is shown as one.
 
     Raises:
         CheckError: neither one number nor ``count``; also an AssertionError.
     """
     if isinstance(size, (int, float, np.number)):  # whether it is whole is checked later
-        values: tuple[Any, ...] = (size,) * count
+        values: tuple[Any, ...] | list[Any] = (size,) * count
     else:
-        values = tuple(size)
+        values = list(size) if isinstance(size, list) else tuple(size)
     if len(values) != count:
         raise CheckError(f"{name} must be one number or {count}, not {size}.")
     return values
@@ -105,7 +105,7 @@ class _Conv(HybridBlock):
         self._channels, self._in_channels = channels, in_channels
         self._op_name = op_name
         self._kwargs = {
-            "kernel": tuple(kernel_size),
+            "kernel": kernel_size,
             "stride": sizes(strides, count, "strides"),
             "dilate": sizes(dilation, count, "dilation"),
             "pad": sizes(padding, count, "padding"),

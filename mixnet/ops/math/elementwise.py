@@ -18,7 +18,14 @@ from mixnet.ops.op import Op
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import DType, Scalar
-from mixnet.ops.schema.dtypes import Dtypes, all_own, beside_number, number_of_dtype, to_dtype
+from mixnet.ops.schema.dtypes import (
+    Dtypes,
+    all_own,
+    beside_number,
+    infer_beside_number,
+    number_of_dtype,
+    to_dtype,
+)
 from mixnet.ops.schema.integer_layers import Fusion, Quantization
 from mixnet.ops.schema.rewrites import COPY, NOTHING, Rewrites, alone, exactly, neutral, whole
 from mixnet.ops.schema.shape_constraints import all_same, same_as_first, same_pairs
@@ -82,9 +89,16 @@ def _(primals, tangents):
 
 @CustomJVP
 def _mod(x: jax.Array, y: jax.Array) -> Any:
-    """Remainder with the divisor's sign; 0 for division by 0, as MXNet has it."""
+    """Remainder with the divisor's sign; 0 for division by 0, as MXNet has it.
+
+    Unlike NumPy's, a remainder of 0 is +0 where the signs of the numbers differ, and -0 is not below 0.
+    """
     safe = jnp.where(y == 0, jnp.ones_like(y), y)
-    return jnp.where(y == 0, jnp.zeros_like(x), jnp.mod(x, safe))
+    rest = jnp.fmod(x, safe)
+    zero = jnp.zeros_like(rest)
+    shifted = rest + jnp.where(rest == 0, zero, safe)
+    rest = jnp.where((x < 0) == (safe < 0), rest, shifted)
+    return jnp.where(y == 0, zero, rest)
 
 
 @_mod.defjvp
@@ -141,6 +155,23 @@ def _power(x: jax.Array, y: jax.Array) -> Any:
     return jnp.where(is_exact, jnp.power(x, jnp.where(is_exact, y, 0)), to_dtype(wide, x.dtype))
 
 
+@CustomJVP
+def hypot(x: jax.Array, y: jax.Array) -> Any:
+    """sqrt(x² + y²); the derivatives at (0, 0) are 0.5."""
+    return jnp.hypot(x, y)
+
+
+@hypot.defjvp
+def _(primals, tangents):
+    # In this form an infinite tangent stays infinite: JAX's own divides it by itself.
+    (x, y), (dx, dy) = primals, tangents
+    length = hypot(x, y)
+    is_zero = length == 0
+    safe = jnp.where(is_zero, jnp.ones_like(length), length)
+    slopes = [jnp.where(is_zero, 0.5, quotient(each, safe)).astype(length.dtype) for each in (x, y)]
+    return length, slopes[0] * dx + slopes[1] * dy
+
+
 def _directly(function: Function, general: Function) -> Function:
     """A function of ``jax.lax``, and of ``jax.numpy`` where arrays have to be promoted first."""
 
@@ -166,7 +197,7 @@ BINARY: dict[str, tuple[Function, str, bool]] = {
     "power": (_power, "Left to the power of right.", True),
     "maximum": (_larger, "The larger one.", True),
     "minimum": (_smaller, "The smaller one.", True),
-    "hypot": (jnp.hypot, "Length of the hypotenuse: sqrt(left² + right²).", True),
+    "hypot": (hypot, "Length of the hypotenuse: sqrt(left² + right²).", True),
     "equal": (_directly(jax.lax.eq, jnp.equal), "1 where equal, else 0.", False),
     "not_equal": (_directly(jax.lax.ne, jnp.not_equal), "1 where different, else 0.", False),
     "greater": (_directly(jax.lax.gt, jnp.greater), "1 where left is greater, else 0.", False),
@@ -321,7 +352,7 @@ def _declare_scalar(
         return in_dtype(function(data, number_of_dtype(scalar, data.dtype)), data.dtype)
 
     with_number.__doc__ = f"{text} For an array and a number.\n\nSource: MXNet operator ``{name}``."
-    return op(
+    declared = op(
         name,
         aliases=names[1:],
         differentiable=grad,
@@ -330,6 +361,8 @@ def _declare_scalar(
         shape_constraint=same_as_first,
         storage=storage,
     )(with_number)
+    declared.infer_dtypes(infer_beside_number)
+    return declared
 
 
 for _key, (_function, _text, _grad) in BINARY.items():
@@ -358,6 +391,9 @@ def power_scalar(data, *, scalar: float = 1.0, is_int: bool = True):
     if float(scalar).is_integer() and abs(scalar) <= 16:
         return jax.lax.integer_pow(data, int(scalar))
     return jnp.power(data, jnp.asarray(scalar, data.dtype))
+
+
+power_scalar.infer_dtypes(infer_beside_number)
 
 
 @op(
@@ -468,6 +504,7 @@ def cast(data, *, dtype: DType):
 
 @op(
     "amp_cast",
+    passes_gradient=True,
     flops=0,
     dtypes=Dtypes(own=all_own),
     shape_constraint=same_as_first,
@@ -479,6 +516,12 @@ def amp_cast(data, *, dtype: DType):
     Source: MXNet operator ``amp_cast``.
     """
     return data.astype(dtype) if jnp.issubdtype(data.dtype, jnp.floating) else data
+
+
+@amp_cast.infer_dtypes
+def _(known, dtype):
+    is_whole = known[0] is not None and known[0].kind in "biu"
+    return (known, known) if is_whole else ((), ())
 
 
 @op(
@@ -583,3 +626,9 @@ def amp_multicast(*data, cast_narrow: bool = False):
         return data
     target = present[0] if cast_narrow else present[-1]
     return tuple(each.astype(target) if each.dtype in order else each for each in data)
+
+
+@amp_multicast.infer_dtypes
+def _(known, **_):
+    is_whole = known and all(each is not None and each.kind in "biu" for each in known)
+    return (known, known) if is_whole else ((), ())

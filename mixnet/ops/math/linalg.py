@@ -36,8 +36,16 @@ def dot(
     Returns:
         The other axes of the left, then of the right array; ``(1,)`` for two vectors.
 
+    Raises:
+        ShapeError: the summed axes differ; or two vectors are to be transposed.
+
     Source: MXNet operator ``dot``.
     """
+    if lhs.ndim == 1 and rhs.ndim == 1 and (transpose_a or transpose_b):
+        raise ShapeError(
+            f"dot: vectors {lhs.shape} and {rhs.shape} cannot be transposed "
+            f"(transpose_a={transpose_a}, transpose_b={transpose_b}). Leave out transpose_a and transpose_b."
+        )
     left, right = (0 if transpose_a else lhs.ndim - 1), (rhs.ndim - 1 if transpose_b else 0)
     _check("dot", lhs, rhs, left, right)
     if lhs.ndim == 2 and rhs.ndim == 2:

@@ -335,3 +335,9 @@ def cumsum(a, *, axis: Axis | None = None, dtype: DType | None = None):
     """Cumulative sum along ``axis``; of the flattened array if that is None."""
     counted = jnp.dtype("int64") if a.dtype == jnp.bool_ else a.dtype
     return jnp.cumsum(a, axis, dtype=dtype or counted)
+
+
+@cumsum.infer_dtypes
+def _(known, dtype, **_):
+    is_counted = dtype is None and known[0] is not None and known[0].kind == "b"
+    return (known, [jnp.dtype("int64")]) if is_counted else ((), ())

@@ -49,9 +49,9 @@ def activation(data, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsi
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
-def _below(data: jax.Array) -> Any:
-    """exp(data) - 1 where data is not above 0; there without overflow and with its derivative."""
-    return jnp.expm1(jnp.where(data > 0, 0, data))
+def _below(data: jax.Array, is_above: jax.Array) -> Any:
+    """exp(data) - 1 where ``is_above`` is false; there without overflow and with its derivative."""
+    return jnp.expm1(jnp.where(is_above, 0, data))
 
 
 def _leaky_draws(act_type: str, training: bool) -> bool:
@@ -93,10 +93,11 @@ def leaky_relu(
 
     Source: MXNet operator ``LeakyReLU``.
     """
+    is_above = jnp.logical_not(data <= 0)  # with NaN, where the derivative is 1
     if act_type == "elu":
-        return jnp.where(data > 0, data, slope * _below(data))
+        return jnp.where(is_above, data, slope * _below(data, is_above))
     if act_type == "selu":
-        below = _SELU_ALPHA * _below(data)
+        below = _SELU_ALPHA * _below(data, data > 0)  # the derivative at NaN is NaN
         return _SELU_SCALE * jnp.where(data > 0, data, below)
     if act_type == "gelu":
         return jax.nn.gelu(data, approximate=False)
@@ -110,7 +111,7 @@ def leaky_relu(
             below = jax.random.uniform(key, data.shape, data.dtype, lower_bound, upper_bound)
             return jnp.where(data > 0, data, below * data)
         slope = middle
-    return jnp.where(data > 0, data, slope * data)
+    return jnp.where(is_above, data, slope * data)
 
 
 @leaky_relu.infer_inputs

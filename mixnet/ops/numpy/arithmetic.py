@@ -16,7 +16,7 @@ from jax.typing import DTypeLike
 
 from mixnet.base import DTypeError
 from mixnet.ops.math.broadcast import check_broadcast
-from mixnet.ops.math.elementwise import BINARY, FUSIONS, power_scalar
+from mixnet.ops.math.elementwise import BINARY, FUSIONS, hypot, power_scalar
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Scalar
@@ -104,7 +104,7 @@ _ARITHMETIC: dict[str, tuple[Function, str, str]] = {
     "multiply": (_multiply, "Product.", "any"),
     "mod": (BINARY["mod"][0], "Remainder with the divisor's sign.", "floats"),
     "power": (BINARY["power"][0], "Power.", "any"),
-    "hypot": (jnp.hypot, "Square root of the sum of squares.", "same floats"),
+    "hypot": (hypot, "Square root of the sum of squares.", "same floats"),
     "arctan2": (_in_float(jnp.arctan2), "Angle of (x2, x1) in radians.", "same floats"),
     "copysign": (_in_float(_copysign), "First with the sign of the second.", "same"),
     "ldexp": (

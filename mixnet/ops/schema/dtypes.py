@@ -174,6 +174,19 @@ def beside_number(data: jax.Array, is_int: bool) -> Any:
     return jax.lax.convert_element_type(data, jnp.int64) if data.dtype == jnp.bool_ else data
 
 
+def infer_beside_number(
+    known: Sequence[Known], *, is_int: bool, **_: Any
+) -> tuple[Sequence[Known], Sequence[Known]]:
+    """The dtypes of an array and of what :func:`beside_number` makes of it, where they differ."""
+    dtype = known[0]
+    if dtype is None or dtype.kind not in "biu":
+        return (), ()
+    result = (
+        np.dtype("float64") if not is_int else np.dtype("int64") if dtype.kind == "b" else dtype
+    )
+    return ((), ()) if result == dtype else ((dtype,), (result,))
+
+
 def number_of_dtype(number: Any, dtype: DTypeLike) -> Any:
     """One number, of Python or traced, in a dtype."""
     return to_dtype(jnp.asarray(number), dtype)

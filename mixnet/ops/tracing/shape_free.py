@@ -221,6 +221,11 @@ class _DependsError(Exception):
     """The program depends on extents."""
 
 
+def _variable(aval: Any) -> Var:
+    """A new variable of the shape and dtype of ``aval``."""
+    return Var(aval)
+
+
 class _Writer:
     """Copies the equations of a jaxpr, without broadcasts of numbers."""
 
@@ -266,12 +271,15 @@ class _Writer:
         ):
             raise _DependsError  # a single condition, whose choices may have no axes
         elif name in ELEMENTWISE:
-            variable = output if has_axes else Var(output.aval.update(shape=()))
+            # A program may be called twice, so its variables are renamed each time.
+            variable = _variable(output.aval if has_axes else output.aval.update(shape=()))
             if has_axes:
-                self.full.add(output)
+                self.full.add(variable)
             self._known[output] = variable
             self.equations.append(equation.replace(invars=inputs, outvars=[variable]))
         elif name in _TO_ONE and has_axes and output.aval.shape == ():
-            self.equations.append(equation.replace(invars=inputs, outvars=[output]))
+            variable = _variable(output.aval)
+            self._known[output] = variable
+            self.equations.append(equation.replace(invars=inputs, outvars=[variable]))
         else:
             raise _DependsError

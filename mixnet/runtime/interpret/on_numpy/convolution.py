@@ -27,6 +27,8 @@ _CHUNK = 1 << 21
 """The most elements of a matrix of windows; a larger one is created in parts."""
 _FAR = 8
 """The stride from which adding whole runs of taps is faster in NumPy than adding single taps."""
+_LARGE = 8
+"""How many times more taps than data elements a kernel has whose taps are added together."""
 
 
 @rule("conv_general_dilated")
@@ -237,14 +239,16 @@ class _Convolution:
         """The contributions of each data element to the positions around it, added up. No strides.
 
         Element ``i`` and tap ``t``, counted from the last, reach place ``apart i + dilation t`` of a
-        result that is cropped afterwards. With large gaps, several taps are added at once.
+        result that is cropped afterwards. With large gaps, several taps are added at once; of a large kernel
+        all of them, for one element at a time.
         """
         groups, batch = x.shape[:2]
         filters, taps, extents = w.shape[1], w.shape[3:], x.shape[3:]
         axes = range(len(taps))
         last = x.strides[2] == min(x.strides[2:]) and extents != (1,) * len(extents)
+        by_elements = math.prod(taps) > _LARGE * math.prod(extents)
         together = [
-            a if a >= _FAR and d == 1 else 1
+            a if a >= _FAR and d == 1 and not by_elements else 1
             for a, d in zip(self.spread, self.dilation, strict=True)
         ]
         reached = [
@@ -260,6 +264,9 @@ class _Convolution:
         each = groups * filters * math.prod(taps) * math.prod(extents)
         for part in _slices(batch, _CHUNK // each):
             contributions = self._contributions(x[:, part], w, last)
+            if by_elements:
+                self._add_kernels(spread_out[:, part], contributions, taps)
+                continue
             for first in itertools.product(*[range(0, taps[i], together[i]) for i in axes]):
                 to = tuple(
                     slice(f * d, f * d + (n - 1) * a + c, a if c == 1 else 1)
@@ -273,6 +280,17 @@ class _Convolution:
                     places, contributions[(slice(None),) * 3 + tuple(runs)], extents, together
                 )
         return self._cut(spread_out, taps)
+
+    def _add_kernels(self, places: Any, contributions: Any, taps: Sequence[int]) -> None:
+        """Add the contributions of all taps, for one data element after the other; changes ``places``."""
+        extents = contributions.shape[3 + len(taps) :]
+        for element in itertools.product(*map(range, extents)):
+            to = tuple(
+                slice(i * a, i * a + (k - 1) * d + 1, d)
+                for i, a, k, d in zip(element, self.spread, taps, self.dilation, strict=True)
+            )
+            view = places[(slice(None),) * 3 + to]
+            view += contributions[(..., *element)]
 
     def _cut(self, full: Any, taps: Sequence[int]) -> Any:
         """Crop a result that covers every position that the data reaches."""

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from jax import lax
 
+import mixnet as mx
 from mixnet.runtime.interpret import on_numpy
 
 
@@ -241,3 +242,23 @@ def test_the_kernel_of_a_convolution_of_single_features_meets_few_places(
     (actual,) = on_numpy.compiled(gradient, x, w)(x, w)
     np.testing.assert_allclose(actual, jax.jit(gradient)(x, w), rtol=2e-5, atol=2e-5)
     assert len(sums) == 9
+
+
+@pytest.mark.parametrize("dilation", [1, 2])
+@pytest.mark.parametrize("stride", [1, 3, 9])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_transposed_convolution_with_more_taps_than_data(
+    stride: int, dilation: int, dtype: str
+) -> None:
+    data = np.random.default_rng(0).normal(size=(2, 3, 2, 2))
+    weight = np.random.default_rng(1).normal(size=(3, 2, 11, 12))
+    expected = np.zeros((2, 2, *[stride + dilation * (k - 1) + 1 for k in (11, 12)]))
+    for n, c, i, j, o, a, b in itertools.product(*map(range, (2, 3, 2, 2, 2, 11, 12))):
+        place = stride * i + dilation * a, stride * j + dilation * b
+        expected[n, o, *place] += data[n, c, i, j] * weight[c, o, a, b]
+    arrays = [mx.nd.array(each, dtype=dtype) for each in (data, weight)]
+    result = mx.nd.Deconvolution(
+        *arrays, kernel=(11, 12), stride=(stride,) * 2, dilate=(dilation,) * 2, num_filter=2,
+        no_bias=True,
+    )  # fmt: skip
+    np.testing.assert_allclose(result.asnumpy(), expected, rtol=1e-5, atol=1e-5)
