@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -86,6 +88,7 @@ class Executor:
         self._own_operators = OwnOperators()
         self._ops: dict[bool, GraphOp] = {}
         self._recorded: list[NDArray] = []
+        self._values_read: dict[str, weakref.ref[Value]] = {}
         self._outputs: list[NDArray] = []
         self._monitor: Monitor | None = None
         self._draw: tuple[Value, float] | None = None
@@ -247,6 +250,7 @@ class Executor:
         """
         for name, array in kwargs.items():
             self._feed(name, array)
+        self._values_read = self._whole_values() if is_train else {}
         outputs, watched = self._computed(bool(is_train), bool(is_train))
         self._recorded = [NDArray._wrap(value) for value in outputs] if is_train else []
         plain = [value.alias() for value in outputs]
@@ -343,6 +347,8 @@ class Executor:
         if not self._recorded:
             outputs, _ = self._computed(True, False)
             self._recorded = [NDArray._wrap(value) for value in outputs]
+        else:
+            self._warn_of_writes()
         heads = self._recorded
         gradients = self._in_order(out_grads)
         pairs = []
@@ -356,6 +362,32 @@ class Executor:
             run_backward([h for h, _ in pairs], [g for _, g in pairs], retain_graph=True)
             if self._monitor is not None and not self._is_cut:
                 self._watch_backward(gradients)
+
+    def _whole_values(self) -> dict[str, weakref.ref[Value]]:
+        """Contents of the dense arguments that are no views; a write replaces them.
+
+        Weak: the memory may be taken over by the update of parameters.
+        """
+        return {
+            name: weakref.ref(array._read())
+            for name, array in self._arg_dict.items()
+            if type(array) is NDArray and (array._link is None or array._link.base is None)
+        }
+
+    def _warn_of_writes(self) -> None:
+        """Warn of arguments, such as labels, that were written after ``forward``."""
+        before, self._values_read = self._values_read, self._whole_values()
+        written = [
+            name
+            for name, value in self._values_read.items()
+            if name in before and before[name]() is not value()
+        ]
+        if written:
+            warnings.warn(
+                f"Executor.backward: {', '.join(written)} changed after forward(is_train=True); the "
+                "gradients are of the previous content. Call forward again after writing.",
+                stacklevel=3,
+            )
 
     def _in_order(self, out_grads: Any) -> list[NDArray | None]:
         """One gradient, or None, for each output."""

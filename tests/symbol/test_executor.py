@@ -1,5 +1,7 @@
 """Executors: other shapes in the same memory, backward, storage types. Numbers are MXNet 1.9.1's."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -210,3 +212,24 @@ def test_an_unknown_request_is_an_error_of_every_class_that_mxnet_has() -> None:
                 symbol.simple_bind(mx.cpu(), grad_req=request, x=(2,))
     with pytest.raises(MXNetError, match=r"grad_req=3.*a list"):
         symbol.bind(mx.cpu(), {"x": x}, grad_req=3)
+
+
+def test_backward_warns_of_a_label_written_after_forward() -> None:
+    label = mx.sym.Variable("label")
+    executor = mx.sym.LinearRegressionOutput(mx.sym.Variable("data"), label).simple_bind(
+        mx.cpu(), data=(2,)
+    )
+    executor.arg_dict["data"][:] = 5
+    for forward_again in (False, True):
+        outputs = executor.forward(is_train=True)
+        executor.arg_dict["label"][:] = outputs[0] + 1
+        if forward_again:
+            executor.forward(is_train=True)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                executor.backward()
+            assert executor.grad_dict["data"].asnumpy().tolist() == [-1, -1]
+        else:
+            with pytest.warns(UserWarning, match="label changed after forward"):
+                executor.backward()
+            assert executor.grad_dict["data"].asnumpy().tolist() == [5, 5]
