@@ -88,7 +88,7 @@ class Executor:
         self._own_operators = OwnOperators()
         self._ops: dict[bool, GraphOp] = {}
         self._recorded: list[NDArray] = []
-        self._values_read: dict[str, weakref.ref[Value]] = {}
+        self._values_read: list[weakref.ref[Value]] = []
         self._outputs: list[NDArray] = []
         self._monitor: Monitor | None = None
         self._draw: tuple[Value, float] | None = None
@@ -250,7 +250,7 @@ class Executor:
         """
         for name, array in kwargs.items():
             self._feed(name, array)
-        self._values_read = self._whole_values() if is_train else {}
+        self._values_read = self._whole_values() if is_train else []
         outputs, watched = self._computed(bool(is_train), bool(is_train))
         self._recorded = [NDArray._wrap(value) for value in outputs] if is_train else []
         plain = [value.alias() for value in outputs]
@@ -363,25 +363,23 @@ class Executor:
             if self._monitor is not None and not self._is_cut:
                 self._watch_backward(gradients)
 
-    def _whole_values(self) -> dict[str, weakref.ref[Value]]:
-        """Contents of the dense arguments that are no views; a write replaces them.
-
-        Weak: the memory may be taken over by the update of parameters.
-        """
-        return {
-            name: weakref.ref(array._read())
+    @functools.cached_property
+    def _whole(self) -> list[tuple[str, NDArray]]:
+        """The dense arguments that are no views: a write replaces their value."""
+        return [
+            (name, array)
             for name, array in self._arg_dict.items()
             if type(array) is NDArray and (array._link is None or array._link.base is None)
-        }
+        ]
+
+    def _whole_values(self) -> list[weakref.ref[Value]]:
+        """Weak: the memory may be taken over by the update of parameters."""
+        return [weakref.ref(array._value) for _, array in self._whole]
 
     def _warn_of_writes(self) -> None:
         """Warn of arguments, such as labels, that were written after ``forward``."""
-        before, self._values_read = self._values_read, self._whole_values()
-        written = [
-            name
-            for name, value in self._values_read.items()
-            if name in before and before[name]() is not value()
-        ]
+        pairs = zip(self._whole, self._values_read, strict=True)
+        written = [name for (name, array), value in pairs if value() is not array._value]
         if written:
             warnings.warn(
                 f"Executor.backward: {', '.join(written)} changed after forward(is_train=True); the "
