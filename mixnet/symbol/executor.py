@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import functools
 import math
+import warnings
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -90,6 +92,7 @@ class Executor:
         self._own_operators = OwnOperators()
         self._ops: dict[bool, GraphOp] = {}
         self._recorded: list[NDArray] = []
+        self._values_read: list[weakref.ref[Value]] = []
         self._outputs: list[NDArray] = []
         self._monitor: Monitor | None = None
         self._draw: tuple[Value, float] | None = None
@@ -251,6 +254,7 @@ class Executor:
         """
         for name, array in kwargs.items():
             self._feed(name, array)
+        self._values_read = self._whole_values() if is_train else []
         outputs, watched = self._computed(bool(is_train), bool(is_train))
         self._recorded = [NDArray._wrap(value) for value in outputs] if is_train else []
         plain = [value.alias() for value in outputs]
@@ -347,6 +351,8 @@ class Executor:
         if not self._recorded:
             outputs, _ = self._computed(True, False)
             self._recorded = [NDArray._wrap(value) for value in outputs]
+        else:
+            self._warn_of_writes()
         heads = self._recorded
         gradients = self._in_order(out_grads)
         pairs = []
@@ -360,6 +366,30 @@ class Executor:
             run_backward([h for h, _ in pairs], [g for _, g in pairs], retain_graph=True)
             if self._monitor is not None and not self._is_cut:
                 self._watch_backward(gradients)
+
+    @functools.cached_property
+    def _whole(self) -> list[tuple[str, NDArray]]:
+        """The dense arguments that are no views: a write replaces their value."""
+        return [
+            (name, array)
+            for name, array in self._arg_dict.items()
+            if type(array) is NDArray and (array._link is None or array._link.base is None)
+        ]
+
+    def _whole_values(self) -> list[weakref.ref[Value]]:
+        """Weak: the memory may be taken over by the update of parameters."""
+        return [weakref.ref(array._value) for _, array in self._whole]
+
+    def _warn_of_writes(self) -> None:
+        """Warn of arguments, such as labels, that were written after ``forward``."""
+        pairs = zip(self._whole, self._values_read, strict=True)
+        written = [name for (name, array), value in pairs if value() is not array._value]
+        if written:
+            warnings.warn(
+                f"Executor.backward: {', '.join(written)} changed after forward(is_train=True); the "
+                "gradients are of the previous content. Call forward again after writing.",
+                stacklevel=3,
+            )
 
     def _in_order(self, out_grads: Any) -> list[NDArray | None]:
         """One gradient, or None, for each output."""

@@ -287,13 +287,16 @@ def _random_like(like: NDArray) -> np.ndarray:
 
 
 def _weighted(part: Symbol, weight: Symbol) -> Symbol:
+    """The product as a loss; it takes MXNet's automatic names, so that names of a program that
+    checks gradients are MXNet's as well.
+    """
     from mixnet import symbol
 
     if isinstance(part, symbol.numpy._Symbol):
-        number: Symbol = symbol.numpy.sum(part * weight.as_np_ndarray())
-        return number
-    total: Symbol = symbol.sum(part * weight)
-    return total
+        loss: Symbol = symbol.make_loss((part * weight.as_np_ndarray()).as_nd_ndarray())
+        return loss
+    loss = symbol.make_loss(part * weight)
+    return loss
 
 
 def check_symbolic_forward(

@@ -1,5 +1,6 @@
 """Executors: other shapes in the same memory, backward, storage types. Numbers are MXNet 1.9.1's."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -221,3 +222,24 @@ def test_an_executor_knows_its_requests_as_they_were_written(request_of: Any) ->
     executor = product.bind(mx.cpu(), [x, y], [x.copy(), y.copy()], grad_req=request_of)
     assert executor._grad_req == request_of
     assert product.simple_bind(mx.cpu(), x=(2,), y=(2,))._grad_req == "write"
+
+
+def test_backward_warns_of_a_label_written_after_forward() -> None:
+    label = mx.sym.Variable("label")
+    executor = mx.sym.LinearRegressionOutput(mx.sym.Variable("data"), label).simple_bind(
+        mx.cpu(), data=(2,)
+    )
+    executor.arg_dict["data"][:] = 5
+    for forward_again in (False, True):
+        outputs = executor.forward(is_train=True)
+        executor.arg_dict["label"][:] = outputs[0] + 1
+        if forward_again:
+            executor.forward(is_train=True)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                executor.backward()
+            assert executor.grad_dict["data"].asnumpy().tolist() == [-1, -1]
+        else:
+            with pytest.warns(UserWarning, match="label changed after forward"):
+                executor.backward()
+            assert executor.grad_dict["data"].asnumpy().tolist() == [5, 5]

@@ -69,6 +69,20 @@ def test_numeric_gradient() -> None:
         utils.check_numeric_gradient(PRODUCT, [X, Y], grad_nodes=3)
 
 
+@pytest.mark.parametrize("interface", ["nd", "np"])
+def test_numeric_gradient_takes_mxnets_automatic_names(interface: str) -> None:
+    with mx.name.NameManager():
+        if interface == "np":
+            utils.check_numeric_gradient(mx.sym.np.tanh(a.as_np_ndarray()), [X], rtol=1e-2)
+            product = (a.as_np_ndarray() * b.as_np_ndarray()).name
+        else:
+            utils.check_numeric_gradient(mx.sym.tanh(a), [X], rtol=1e-2)
+            product = (a * b).name
+        names = [product, mx.sym.make_loss(a).name, mx.sym.sum(a).name]
+    expected = {"nd": "_mul1", "np": "multiply1"}[interface]
+    assert names == [expected, "make_loss1", "sum0"]
+
+
 def test_numeric_gradient_with_states() -> None:
     net = mx.sym.BatchNorm(a, fix_gamma=False, name="bn")
     states = {"bn_moving_mean": np.zeros(2), "bn_moving_var": np.ones(2)}
