@@ -55,7 +55,7 @@ class _Deformable(HybridBlock):
         kernel = sizes(kernel_size, 2)
         elements = math.prod(kernel) * num_deformable_group
         self.offset_split_index = 2 * elements
-        common = {
+        common: dict[str, Any] = {
             "kernel": kernel,
             "stride": sizes(strides, 2, "strides"),
             "dilate": sizes(dilation, 2, "dilation"),
