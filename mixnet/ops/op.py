@@ -276,8 +276,17 @@ class Op(Computed):
         it returns those of the inputs and those of the outputs, None where it does not know them
         either.
         """
-        self._infer_dtypes = rule
         self.infers_dtypes = True
+        return self.infer_dtypes_of_known(rule)
+
+    def infer_dtypes_of_known(
+        self, rule: Callable[..., tuple[Sequence[Any], Sequence[Any]]]
+    ) -> Callable[..., Any]:
+        """Decorator like ``infer_dtypes``, for a rule that needs the dtype of an input.
+
+        Where none is known, shape inference assumes one, as for operators without such a rule.
+        """
+        self._infer_dtypes = rule
         return rule
 
     def inferred_dtypes(

@@ -107,3 +107,10 @@ def test_an_index_does_not_decide_about_the_data() -> None:
     actual, outputs, _ = y.infer_type_partial(a="float16", i="int32")
     assert actual == [np.float16, np.int32]
     assert outputs == [np.float16]
+
+
+def test_shapes_of_a_number_minus_an_array_need_no_dtypes() -> None:
+    """The dtype that is assumed for the array is that of the result."""
+    gate = mx.sym.sigmoid(mx.sym.var("x"))
+    state = (1.0 - gate) * mx.sym.var("y")
+    assert state.infer_shape(x=(2, 3), y=(2, 3))[1] == [(2, 3)]

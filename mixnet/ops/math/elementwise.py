@@ -361,7 +361,7 @@ def _declare_scalar(
         shape_constraint=same_as_first,
         storage=storage,
     )(with_number)
-    declared.infer_dtypes(infer_beside_number)
+    declared.infer_dtypes_of_known(infer_beside_number)
     return declared
 
 
@@ -393,7 +393,7 @@ def power_scalar(data, *, scalar: float = 1.0, is_int: bool = True):
     return jnp.power(data, jnp.asarray(scalar, data.dtype))
 
 
-power_scalar.infer_dtypes(infer_beside_number)
+power_scalar.infer_dtypes_of_known(infer_beside_number)
 
 
 @op(
@@ -518,7 +518,7 @@ def amp_cast(data, *, dtype: DType):
     return data.astype(dtype) if jnp.issubdtype(data.dtype, jnp.floating) else data
 
 
-@amp_cast.infer_dtypes
+@amp_cast.infer_dtypes_of_known
 def _(known, dtype):
     is_whole = known[0] is not None and known[0].kind in "biu"
     return (known, known) if is_whole else ((), ())
@@ -628,7 +628,7 @@ def amp_multicast(*data, cast_narrow: bool = False):
     return tuple(each.astype(target) if each.dtype in order else each for each in data)
 
 
-@amp_multicast.infer_dtypes
+@amp_multicast.infer_dtypes_of_known
 def _(known, **_):
     is_whole = known and all(each is not None and each.kind in "biu" for each in known)
     return (known, known) if is_whole else ((), ())

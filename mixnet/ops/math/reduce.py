@@ -337,7 +337,7 @@ def cumsum(a, *, axis: Axis | None = None, dtype: DType | None = None):
     return jnp.cumsum(a, axis, dtype=dtype or counted)
 
 
-@cumsum.infer_dtypes
+@cumsum.infer_dtypes_of_known
 def _(known, dtype, **_):
     is_counted = dtype is None and known[0] is not None and known[0].kind == "b"
     return (known, [jnp.dtype("int64")]) if is_counted else ((), ())
