@@ -71,9 +71,8 @@ class Scheduler:
         self._ending: Peer | None = None  # the process that failed, until it has ended
         self._questions: dict[tuple[int, ...], Questions] = {}  # by the ranks of those concerned
         self._deadlocks = Deadlocks(job.workers)
-        self._questioning: set[asyncio.Task[None]] = (
-            set()
-        )  # workers that have to show that they are alive
+        # For workers that have to show that they are alive.
+        self._questioning: set[asyncio.Task[None]] = set()
         self._key = ""  # path of the job's key, when servers are wanted
         self._serving: dict[int, list[Any]] = {}  # address and port of servers
         self._service: Any = None
@@ -340,9 +339,8 @@ class Scheduler:
 
     async def _await_answer(self, peer: Peer) -> None:
         """Give a worker some seconds to answer, which a thread of its own does, whatever it computes."""
-        for _ in range(
-            ANSWER_SECONDS
-        ):  # not one long pause: the whole job may be stopped for a while
+        # Not one long pause: the whole job may be stopped for a while.
+        for _ in range(ANSWER_SECONDS):
             await asyncio.sleep(1)
             if not peer.owes_answer or peer.is_disconnected:
                 return

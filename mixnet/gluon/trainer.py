@@ -493,9 +493,8 @@ class Trainer:
             if not indices:
                 continue
             if type(updater) is Updater and Updater.__call__ is _CALL:
-                updater._update(
-                    indices, grads, weights
-                )  # within update_all and without a tape already
+                # This is within update_all, and without a tape.
+                updater._update(indices, grads, weights)
             else:
                 updater(indices, grads, weights)
 

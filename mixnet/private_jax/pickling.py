@@ -138,8 +138,8 @@ def _closed(jaxpr: Jaxpr, constants: list[Any]) -> Any:
 
 
 def _primitive(module: str, name: str) -> Any:
-    each = pkgutil.resolve_name(f"{module}:{name}")
-    return each if isinstance(each, Primitive) else each.__self__
+    named = pkgutil.resolve_name(f"{module}:{name}")  # a primitive, or one of its methods
+    return named if isinstance(named, Primitive) else named.__self__
 
 
 _places: dict[Any, tuple[str, str]] = {}

@@ -306,18 +306,6 @@ class RNNCell(_PlainStep, _GatedCell):
         super().__init__(num_hidden, prefix, params)
         self._activation = activation
 
-    @property
-    def _gate_names(self) -> Any:
-        return ("",)
-
-    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
-        """Output and new state, which are the same."""
-        self._counter += 1
-        name = f"{self._prefix}t{self._counter}_"
-        i2h, h2h = self._maps(inputs, states[0], name)
-        output = self._get_activation(i2h + h2h, self._activation, name=name + "out")
-        return output, [output]
-
 
 class LSTMCell(_GatedCell):
     """Long short-term memory. Source: Hochreiter and Schmidhuber, 1997; Gers et al., 1999.

@@ -146,15 +146,15 @@ def arrays_of(question: dict[str, Any]) -> list[np.ndarray]:
 
 @functools.cache
 def _array(place: int, description: str) -> np.ndarray:
-    """Ten calls share an input."""
-    each = json.loads(description)
+    """The array of an input, from its description; about ten calls share each."""
+    described = json.loads(description)
     rng = np.random.RandomState(place + 1)
-    shape, dtype, fill = tuple(each["shape"]), each["dtype"], each["fill"]
+    shape, dtype, fill = tuple(described["shape"]), described["dtype"], described["fill"]
     if fill == "all":
         ends = np.iinfo(dtype)
         array = rng.randint(ends.min, ends.max, shape).astype(dtype)
     elif fill == "whole":
-        array = rng.randint(0, each["most"] + 1, shape).astype(dtype)
+        array = rng.randint(0, described["most"] + 1, shape).astype(dtype)
     elif fill == "special":
         count = int(np.prod(shape, dtype=int))
         cycle = np.array(SPECIAL, dtype="float64")
@@ -162,9 +162,9 @@ def _array(place: int, description: str) -> np.ndarray:
         with np.errstate(over="ignore"):
             array = cycle[steps].astype(dtype).reshape(shape)
     elif dtype.startswith("float"):
-        array = np.asarray(rng.uniform(*each["ends"], size=shape)).astype(dtype)
+        array = np.asarray(rng.uniform(*described["ends"], size=shape)).astype(dtype)
     else:
-        low, _high = each["ends"]
+        low, _high = described["ends"]
         low = 0 if dtype in ("uint8", "bool") or low >= 0 else -4
         array = rng.randint(low, 2 if dtype == "bool" else 5, shape).astype(dtype)
     return np.asarray(array)
