@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import math
-import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -24,7 +23,7 @@ from mixnet.base import (
     SizeError,
 )
 from mixnet.context import Context
-from mixnet.graph.node import Node
+from mixnet.graph.node import Node, topological
 from mixnet.ndarray import sparse
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
@@ -254,7 +253,6 @@ class Executor:
         """
         for name, array in kwargs.items():
             self._feed(name, array)
-        self._values_read = self._whole_values() if is_train else []
         outputs, watched = self._computed(bool(is_train), bool(is_train))
         self._recorded = [NDArray._wrap(value) for value in outputs] if is_train else []
         plain = [value.alias() for value in outputs]
@@ -283,6 +281,8 @@ class Executor:
         handles = [*self._arg_dict.values(), *self._aux_dict.values()]
         values = [handle._read() for handle in handles]
         before = self._mark(values) if record else []
+        if record:
+            self._values_read = self._references(values)
         with RecordingScope(record, training):
             outputs = self._run(training, values)
         marked = {id(value) for value, _ in before}
@@ -352,7 +352,7 @@ class Executor:
             outputs, _ = self._computed(True, False)
             self._recorded = [NDArray._wrap(value) for value in outputs]
         else:
-            self._warn_of_writes()
+            self._read_what_was_written()
         heads = self._recorded
         gradients = self._in_order(out_grads)
         pairs = []
@@ -368,28 +368,33 @@ class Executor:
                 self._watch_backward(gradients)
 
     @functools.cached_property
-    def _whole(self) -> list[tuple[str, NDArray]]:
-        """The dense arguments that are no views: a write replaces their value."""
-        return [
-            (name, array)
-            for name, array in self._arg_dict.items()
-            if type(array) is NDArray and (array._link is None or array._link.base is None)
-        ]
+    def _dense(self) -> list[tuple[int, NDArray]]:
+        """The dense arguments, with their positions: these may be written between forward and backward."""
+        arrays = enumerate(self._arg_dict.values())
+        return [(position, array) for position, array in arrays if not array._is_sparse]
 
-    def _whole_values(self) -> list[weakref.ref[Value]]:
+    def _references(self, values: Sequence[Value]) -> list[weakref.ref[Value]]:
         """Weak: the memory may be taken over by the update of parameters."""
-        return [weakref.ref(array._value) for _, array in self._whole]
+        return [weakref.ref(values[position]) for position, _ in self._dense]
 
-    def _warn_of_writes(self) -> None:
-        """Warn of arguments, such as labels, that were written after ``forward``."""
-        pairs = zip(self._whole, self._values_read, strict=True)
-        written = [name for (name, array), value in pairs if value() is not array._value]
-        if written:
-            warnings.warn(
-                f"Executor.backward: {', '.join(written)} changed after forward(is_train=True); the "
-                "gradients are of the previous content. Call forward again after writing.",
-                stacklevel=3,
-            )
+    def _read_what_was_written(self) -> None:
+        """Make the tape hold the arguments as they are now.
+
+        As in MXNet, a label that was computed from the outputs can be written after ``forward``: backward
+        reads it, and the results that ``forward`` left.
+        """
+        now = [array._read() for _, array in self._dense]
+        written = {
+            id(value): new
+            for reference, new in zip(self._values_read, now, strict=True)
+            if (value := reference()) is not None and value is not new
+        }
+        if not written:
+            return
+        for node in topological(output._read().node for output in self._recorded):
+            if node.op is not None:
+                node.values = tuple([written.get(id(value), value) for value in node.values])
+        self._values_read = [weakref.ref(value) for value in now]
 
     def _in_order(self, out_grads: Any) -> list[NDArray | None]:
         """One gradient, or None, for each output."""
