@@ -30,6 +30,8 @@ from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Value
 
 _NUMBERS = (bool, int, float, np.number, np.bool_)
+_NO_OPERANDS = (np.ndarray, list, tuple, str, type(None))
+"""Types of which no class gives a result; NumPy's would be a NumPy array."""
 _NUMPY_NAMES = {
     "sub": "subtract",
     "mul": "multiply",
@@ -189,7 +191,7 @@ class Binary:
                 value = record_small(call, None, a, b)
             elif isinstance(right, _NUMBERS):
                 return self.number(left, right, scalar)
-            elif refuses or isinstance(right, np.ndarray):  # NumPy would return a NumPy array
+            elif refuses or isinstance(right, _NO_OPERANDS):
                 raise self._wrong(left, right)
             else:
                 return NotImplemented
@@ -207,7 +209,10 @@ class Binary:
         def method(right: Any, left: object) -> Any:
             if isinstance(left, _NUMBERS):
                 return self.number(right, left, self.reflected)
-            return NotImplemented
+            if isinstance(left, NDArray):  # its own method says what is wrong
+                return NotImplemented
+            commutes = self.reflected is self.scalar
+            raise self._wrong(right, left) if commutes else self._wrong(left, right)
 
         return method
 
@@ -257,6 +262,8 @@ class Binary:
 
 
 def _kind(operand: object) -> str:
+    if operand is None:
+        return "None"
     cls = type(operand)
     return (
         f"{cls.__module__.partition('.')[0]}.{cls.__name__}"
