@@ -45,6 +45,10 @@ class ShapeError(MXNetError, ValueError, mxnet_name="MXNetError"):
     """Shapes do not fit together."""
 
 
+class RankError(ShapeError, mxnet_name="MXNetError"):
+    """An array has the wrong number of axes, whatever their extents."""
+
+
 class SizeError(ShapeError, mxnet_name="ValueError"):
     """An array has the wrong shape for a function that MXNet writes in Python."""
 
@@ -65,7 +69,7 @@ class AttributeValueError(MXNetError, ValueError, mxnet_name="ValueError"):
     """An argument, or attribute of an operator, has an invalid value."""
 
 
-class AxisError(ShapeError, AttributeValueError, IndexError, mxnet_name="MXNetError"):
+class AxisError(RankError, AttributeValueError, IndexError, mxnet_name="MXNetError"):
     """An axis does not exist in the array; NumPy's is a ValueError and an IndexError too."""
 
 

@@ -435,6 +435,10 @@ def _divided_rows(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any])
     left, right = arrays
     if not isinstance(left, RowSparseNDArray):
         return NotImplemented
+    if left.shape != right.shape:
+        raise ShapeError(
+            f"_scatter_elemwise_div: {left.shape} and {right.shape} must be equal. Reshape one."
+        )
     divisor = _plain(right)
     divisors = invoke(find("_take_rows"), (divisor, left._aux[0]), {})
     return left._make(left._data / divisors, left._aux, left.shape)

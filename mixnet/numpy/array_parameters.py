@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as onp
 
-from mixnet.base import AttributeValueError, OperatorValueError
+from mixnet.base import AttributeValueError
 from mixnet.ndarray.ndarray import NDArray, on_host
 from mixnet.ops.registry import find
 from mixnet.ops.schema.ranges import Range, in_words
@@ -39,7 +39,7 @@ def check_parameter(
     if isinstance(value, (int, float)):
         for limit in limits:
             if not limit.allows(value):
-                raise OperatorValueError(
+                raise AttributeValueError(
                     f"{function}: {parameter}={value!r} is out of range; give "
                     f"{in_words(attribute.kind, limits)}, or an array of such numbers."
                 )

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mixnet.base import DTypeError, MXNetError, ShapeError, checked_shape
+from mixnet.base import DTypeError, MXNetError, RankError, ShapeError, checked_shape
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, made_in
@@ -87,7 +87,7 @@ class Inference:
                 if shape is None and "__shape__" in node.attrs:
                     shape = [each if each > 0 else self._unknown for each in _declared_shape(node)]
                 if shape is not None:
-                    self.shapes[entry] = checked_shape(f"Variable {node.name!r}", shape)
+                    self.shapes[entry] = self._with_unknown(node.name, shape)
                 if ONE_SHAPE in node.attrs:
                     check_one_shape(node, self.shapes[entry], self._least)
                 dtype = (dtypes or {}).get(node.name)
@@ -95,6 +95,16 @@ class Inference:
                     dtype = _declared(node)
                 if dtype is not None:
                     self.dtypes[entry] = dtype
+
+    def _with_unknown(self, name: str, shape: Any) -> Shape:
+        """A shape of a variable that has the usual number for unknown extents: 0 and -1 mean the same."""
+        extents = checked_shape(f"Variable {name!r}", shape)
+        if extents and min(extents) < -1:
+            raise ShapeError(
+                f"Variable {name!r}: {extents} is not a shape; give whole numbers from 1 on, and "
+                f"{self._unknown} for an extent that is not known."
+            )
+        return tuple([self._unknown if extent < self._least else extent for extent in extents])
 
     def run(self) -> Inference:
         """Infer until nothing new follows.
@@ -272,10 +282,24 @@ class Inference:
         """Shapes that follow from partly known ones, with 0 for extents that depend on unknown ones.
 
         An extent is independent of an unknown one if it is the same for two trial values of the latter.
+
+        Raises:
+            RankError: a number of axes does not fit, whatever the unknown extents are.
         """
         if all(map(self._is_known, shapes.values())):
             return dict(function(shapes))
-        completed = forward_from(function, shapes, self._least)
+        rank_errors: list[RankError] = []
+
+        def noting(tried: dict[Any, Any]) -> Mapping[Any, Any]:
+            try:
+                return function(tried)
+            except RankError as error:
+                rank_errors.append(error)
+                raise
+
+        completed = forward_from(noting, shapes, self._least)
+        if completed is None and rank_errors:
+            raise rank_errors[0]
         if completed is None:  # nothing follows without the unknown shapes
             complete = {k: v for k, v in shapes.items() if self._is_known(v)}
             return dict(function(complete)) if len(complete) < len(shapes) else {}
@@ -445,6 +469,8 @@ class Inference:
             tried = self._tried({i: self.shapes[e] for i, e in enumerate(node.inputs)}, outputs)
         except KeyError:
             return  # not without the unknown shapes
+        except RankError as error:
+            raise self._refused(node, error) from None
         for i, shape in tried.items():
             self._set(Entry(node, i), shape, node)
 

@@ -366,3 +366,10 @@ def test_names_of_errors_of_reshape() -> None:
         with pytest.raises(ValueError, match="same number of elements") as caught:
             loss(mx.nd.ones((4, 3)), mx.nd.ones((label,)))
         assert type(caught.value).__name__ == name, label
+
+
+def test_the_mean_of_booleans_is_true_where_one_is() -> None:
+    for values, mean in (([1, 0, 0], True), ([0, 0], False)):
+        result = nd.mean(nd.array(values, dtype="bool"))
+        assert result.dtype == np.bool_
+        assert result.asnumpy().tolist() == [mean]

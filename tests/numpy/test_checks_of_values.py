@@ -35,6 +35,18 @@ def test_a_constraint_stops_blocks(hybrid: bool) -> None:
     assert net(np.array([3.0])).tolist() == [3]
 
 
+def test_a_constraint_takes_booleans_alone() -> None:
+    with pytest.raises(mx.MXNetError, match="float32"):
+        npx.constraint_check(np.ones(2), "no")
+
+
+def test_numbers_out_of_range_are_value_errors_by_name() -> None:
+    for draw in (lambda: np.random.normal(0, -1), lambda: np.random.gamma(0, 1)):
+        with pytest.raises(ValueError, match="out of range") as caught:
+            draw()
+        assert type(caught.value).__name__ == "ValueError"
+
+
 def test_a_constraint_stops_executors() -> None:
     symbol = mx.sym.npx.constraint_check(mx.sym.var("c").as_np_ndarray(), "no")
     executor = symbol.bind(mx.cpu(), {"c": np.array([True, False], dtype="bool")})

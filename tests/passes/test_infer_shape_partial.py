@@ -86,3 +86,31 @@ def test_concat_backwards() -> None:
 def test_contradicting_shapes_are_an_error() -> None:
     with pytest.raises(mx.MXNetError, match=r"'b' has shape \(3, 0\), but \(2, 0\) follows"):
         (a + b).infer_shape_partial(a=(2, 0), b=(3, 0))
+
+
+@pytest.mark.parametrize(
+    "symbol",
+    [
+        mx.sym.sum(a, axis=2),
+        mx.sym.slice_axis(a, axis=-3, begin=0, end=1),
+        mx.sym.swapaxes(a, dim1=0, dim2=4),
+        mx.sym.LayerNorm(a, axis=3),
+        mx.sym.BatchNorm(a, axis=3),
+        mx.sym.topk(a, axis=3),
+        mx.sym.pick(a, b, axis=3),
+        mx.sym.Pooling(a, kernel=(2, 2)),
+        convolved,
+    ],
+)
+@pytest.mark.parametrize("shape", [(0, 3), (0, 0)])
+def test_a_number_of_axes_is_refused_whatever_the_extents(
+    symbol: mx.sym.Symbol, shape: tuple[int, ...]
+) -> None:
+    with pytest.raises(mx.MXNetError, match="does not take inputs of these shapes"):
+        symbol.infer_shape_partial(a=shape)
+
+
+def test_minus_one_is_an_unknown_extent_too_and_less_is_an_error() -> None:
+    assert dense.infer_shape_partial(a=(-1, 4))[:2] == ([(0, 4), (5, 4), (5,)], [(0, 5)])
+    with pytest.raises(mx.MXNetError, match=r"\(-2, 4\) is not a shape; .* 0 for an extent"):
+        dense.infer_shape(a=(-2, 4))

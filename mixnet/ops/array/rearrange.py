@@ -9,7 +9,7 @@ from typing import Any, Literal
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AxisError, OperatorValueError, ShapeError
+from mixnet.base import AxisError, OperatorValueError, RankError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import (
     Axes,
@@ -106,7 +106,7 @@ def pad(
     Source: MXNet operator ``Pad``.
     """
     if len(pad_width) != 2 * data.ndim:
-        raise ShapeError(
+        raise RankError(
             f"Pad: pad_width has {len(pad_width)} numbers; {data.ndim} axes need "
             f"{2 * data.ndim}, before and after for each."
         )
@@ -126,7 +126,7 @@ def pad(
 
 def _image(data: Any, name: str) -> tuple[int, int, int, int]:
     if data.ndim != 4:
-        raise ShapeError(
+        raise RankError(
             f"{name}: data {data.shape} must have four axes: batch, channels, height, width."
         )
     shape: tuple[int, int, int, int] = data.shape

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from mixnet.base import OperatorValueError, ShapeError
+from mixnet.base import OperatorValueError, RankError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import (
@@ -41,7 +41,7 @@ def _slices(
     """The key of a part of ``data``."""
     step = step or ()
     if not 0 < len(begin) == len(end) <= data.ndim or len(step) not in (0, len(begin)):
-        raise ShapeError(
+        raise RankError(
             f"{name}: begin={begin}, end={end} and step={step or None} must have the same "
             f"length, from 1 to {data.ndim} for data {data.shape}."
         )

@@ -297,7 +297,9 @@ def negative_binomial(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Failures before success number ``k`` of probability ``p``."""
     p = np.asarray(p, np.float32)
-    return _mixed(uniforms, places, k, (1 - p) / p)
+    with np.errstate(divide="ignore"):  # of probability 0: infinitely many failures
+        odds = (1 - p) / p
+    return _mixed(uniforms, places, k, odds)
 
 
 def generalized_negative_binomial(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from mixnet.base import ShapeError
+from mixnet.base import RankError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Positive
 
@@ -60,7 +60,7 @@ def ifft(data, *, compute_size: Positive = 128):
 
 def _two_or_four(operator: str, shape: tuple[int, ...]) -> None:
     if len(shape) not in (2, 4):
-        raise ShapeError(f"{operator}: data {shape} must have two or four axes.")
+        raise RankError(f"{operator}: data {shape} must have two or four axes.")
 
 
 @op("_contrib_count_sketch", floats=True, precision="full")

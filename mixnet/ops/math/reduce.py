@@ -81,6 +81,8 @@ def real_mean(data: jax.Array, axes: Sequence[int], keepdims: bool = False) -> A
 def _mean(data: jax.Array, axis: Any, keepdims: bool) -> Any:
     if jnp.issubdtype(data.dtype, jnp.floating):
         return real_mean(data, axis, keepdims)
+    if data.dtype == jnp.bool_:  # a fraction above 0 is true
+        return jnp.any(data, axis, keepdims=keepdims)
     sums = jnp.sum(data, axis, keepdims=keepdims)
     count = math.prod(data.shape[each] for each in axis)
     return jax.lax.div(sums, jnp.asarray(count, sums.dtype))

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import ShapeError
+from mixnet.base import RankError, ShapeError
 from mixnet.ops.nn.convolution import check_reach, spatial
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Extents, Kernel, Steps
@@ -58,7 +58,7 @@ def im2col(data, *, kernel: Kernel, stride: Steps = (), dilate: Steps = (), pad:
     Source: MXNet operator ``im2col``.
     """
     if data.ndim != len(kernel) + 2:
-        raise ShapeError(
+        raise RankError(
             f"im2col: data {data.shape} must have {len(kernel) + 2} axes for kernel {kernel}: "
             f"batch, channels and {len(kernel)} spatial."
         )

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import jax.numpy as jnp
 
-from mixnet.base import ShapeError
+from mixnet.base import RankError, ShapeError
 from mixnet.ops.derive import with_attributes_of
 from mixnet.ops.nn.convolve import convolve, convolve_spread
 from mixnet.ops.registry import op
@@ -108,7 +108,7 @@ def convolution(
     """
     axes = len(kernel)
     if data.ndim != axes + 2:
-        raise ShapeError(
+        raise RankError(
             f"Convolution: data {data.shape} must have {axes + 2} axes for kernel {kernel}: "
             f"batch, channels and {axes} spatial."
         )
@@ -239,7 +239,7 @@ def deconvolution(
     """
     axes = len(kernel)
     if data.ndim != axes + 2:
-        raise ShapeError(
+        raise RankError(
             f"Deconvolution: data {data.shape} must have {axes + 2} axes for kernel {kernel}: "
             f"batch, channels and {axes} spatial."
         )

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import OperatorValueError, ShapeError
+from mixnet.base import OperatorValueError, RankError, ShapeError
 from mixnet.ops.array.plain import along, filled_like, on_axis, with_axes
 from mixnet.ops.math.reduce import real_mean
 from mixnet.ops.registry import op
@@ -143,7 +143,7 @@ def group_norm(
     Source: MXNet operator ``GroupNorm``; Wu and He, 2018.
     """
     if data.ndim < 3 or data.shape[1] % num_groups:
-        raise ShapeError(
+        raise RankError(
             f"GroupNorm: data {data.shape} must have the axes (batch, channels, ...), three or "
             f"more, with channels that num_groups={num_groups} divides."
         )
@@ -183,7 +183,7 @@ def l2_normalization(
     Source: MXNet operator ``L2Normalization``.
     """
     if mode != "instance" and data.ndim < 3:
-        raise ShapeError(
+        raise RankError(
             f"L2Normalization: data {data.shape} must have three axes or more for mode={mode!r}: "
             f"batch, channels and places."
         )
@@ -210,7 +210,7 @@ def lrn(data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, ns
     Source: MXNet operator ``LRN``; Krizhevsky, Sutskever and Hinton, 2012.
     """
     if data.ndim < 2:
-        raise ShapeError(f"LRN: data {data.shape} must have the axes (batch, channels, ...).")
+        raise RankError(f"LRN: data {data.shape} must have the axes (batch, channels, ...).")
     if nsize < 1:
         raise OperatorValueError(f"LRN: nsize={nsize} must be 1 or more.")
     half = (nsize - 1) // 2

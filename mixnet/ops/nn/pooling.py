@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import core
 
-from mixnet.base import OperatorValueError, ShapeError
+from mixnet.base import OperatorValueError, RankError, ShapeError
 from mixnet.ops.nn.convolution import deconvolution, spatial
 from mixnet.ops.nn.resample import Taps, along
 from mixnet.ops.registry import op
@@ -86,14 +86,14 @@ def _pool(
 ) -> Any:
     axes = data.ndim - 2
     if not 1 <= axes <= 3:
-        raise ShapeError(
+        raise RankError(
             f"Pooling: data {data.shape} must have three to five axes: batch, channels and one to three "
             f"spatial."
         )
     if global_pool:
         kernel, stride, pad = data.shape[2:], (), ()
     elif len(kernel) != axes:
-        raise ShapeError(
+        raise RankError(
             f"Pooling: kernel {kernel} has {len(kernel)} number(s), so data must have "
             f"{len(kernel) + 2} axes, batch, channels and {len(kernel)} spatial, not {data.shape}."
         )
@@ -218,7 +218,7 @@ def pooling_v1(
     Source: MXNet operator ``Pooling_v1``.
     """
     if data.ndim != 4:
-        raise ShapeError(
+        raise RankError(
             f"Pooling_v1: data {data.shape} must have the axes (batch, channels, height, width); "
             f"Pooling takes one to three spatial axes."
         )
@@ -258,7 +258,7 @@ def adaptive_avg_pooling(data, *, output_size: Extents | None = ()):
     Source: MXNet operator ``_contrib_AdaptiveAvgPooling2D``.
     """
     if data.ndim != 4:
-        raise ShapeError(
+        raise RankError(
             f"_contrib_AdaptiveAvgPooling2D: data {data.shape} must have the axes (batch, "
             f"channels, height, width)."
         )

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import DTypeError, NotDefinedError, OperatorValueError, ShapeError
+from mixnet.base import DTypeError, NotDefinedError, OperatorValueError, RankError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Positive, Steps
 from mixnet.ops.schema.ranges import Length, Range
@@ -203,7 +203,7 @@ def image_resize(
     Source: MXNet operator ``_image_resize``.
     """
     if data.ndim not in (3, 4):
-        raise ShapeError(
+        raise RankError(
             f"_image_resize: data {data.shape} must have the axes (height, width, channels) or "
             f"(batch, height, width, channels)."
         )
@@ -259,7 +259,7 @@ def bilinear_resize(
     Source: MXNet operator ``_contrib_BilinearResize2D``.
     """
     if data.ndim != 4:
-        raise ShapeError(
+        raise RankError(
             f"_contrib_BilinearResize2D: data {data.shape} must have the axes (batch, channels, "
             f"height, width)."
         )

@@ -248,7 +248,12 @@ def share_memory(a, b):
     return jnp.zeros((), bool)
 
 
-@op("_npx_constraint_check", differentiable=False, calls_python=True)
+@op(
+    "_npx_constraint_check",
+    differentiable=False,
+    calls_python=True,
+    dtypes=Dtypes(usual="bool", accepts={"input": ("bool",)}),
+)
 def constraint_check(input, *, msg: str = "Constraint violated."):
     """Whether every element of a boolean array is true, as one boolean.
 

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import OperatorValueError, ShapeError
+from mixnet.base import OperatorValueError, RankError, ShapeError
 from mixnet.ops.generators import source
 from mixnet.ops.op import Op
 from mixnet.ops.registry import op
@@ -20,7 +20,7 @@ def check_image(name: str, shape: tuple[int, ...], batch: bool = False) -> None:
     if len(shape) == 3 or (batch and len(shape) == 4):
         return
     also = " or (batch, height, width, channels)" if batch else "; take one image at a time"
-    raise ShapeError(f"{name}: data {shape} must have the axes (height, width, channels){also}.")
+    raise RankError(f"{name}: data {shape} must have the axes (height, width, channels){also}.")
 
 
 def check_colors(name: str, shape: tuple[int, ...], batch: bool = False) -> None:

@@ -14,6 +14,7 @@ from mixnet.context import Context
 from mixnet.graph.node import Node
 from mixnet.graph.subgraph import SubGraph
 from mixnet.ops.registry import find
+from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.passes.assign_keys import assign_keys
 from mixnet.passes.set_training import set_training
 from mixnet.runtime.record.copy import to_host
@@ -70,7 +71,7 @@ def _loop(
         op = _op_of(body, training)
         known = [(values[i].spec.shape, values[i].spec.dtype) for i in places]
         if op.key is not None:
-            known.insert(op.key, ((3,), values[0].spec.dtype))
+            known.insert(op.key, STREAM_SPEC)
         specs = op.output_specs((), known)[:count]
         stacked = [_zeros((most, *shape), dtype, context) for shape, dtype in specs]
     return [*stacked, *[values[i] for i in variables]]

@@ -364,3 +364,21 @@ def test_a_loop_keeps_the_form_of_its_states() -> None:
     d, s = sym.var("d"), sym.var("s")
     with pytest.raises(AssertionError, match="states"):
         sym.contrib.foreach(lambda item, state: (item, [state + 1]), d, s)
+
+
+def test_a_while_loop_around_another_may_end_before_its_first_step() -> None:
+    i, total, step = sym.var("i"), sym.var("total"), sym.var("step")
+
+    def rounds(i: Any, total: Any) -> Any:
+        _, (_, total) = sym.contrib.while_loop(
+            lambda n, t: n < 3, lambda n, t: ([], [n + 1, t + step]), [i, total], max_iterations=4
+        )
+        return [], [i + 1, total]
+
+    for limit, last in ((0, [0, 0]), (2, [2, 10])):
+        _, states = sym.contrib.while_loop(
+            lambda i, _, limit=limit: i < limit, rounds, [i, total], max_iterations=3
+        )
+        values = {"i": nd.zeros((1,)), "total": nd.zeros((1,)), "step": nd.ones((1,)) * 2}
+        outputs = sym.Group(states).bind(mx.cpu(), values).forward()
+        assert [each.asscalar() for each in outputs] == last
