@@ -24,6 +24,7 @@ from mixnet import symbol as symbol
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import (
     AttributeTypeError,
+    AttributeValueError,
     DTypeError,
     MXNetError,
     NotDefinedError,
@@ -35,11 +36,13 @@ from mixnet.dtype import CODES, as_dtype
 from mixnet.engine.timeline import timeline
 from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.open_custom import OpenOutput, call_open
 from mixnet.ops.control.custom import add_factory
 from mixnet.ops.registry import OPERATORS, find
 from mixnet.process import locks
 from mixnet.runtime.record.keys import drawing_in_operator
 from mixnet.runtime.value.state import separate_recording
+from mixnet.runtime.value.value import Value
 
 if TYPE_CHECKING:
     from mixnet.context import Context
@@ -101,6 +104,12 @@ class CustomOpProp:
 
     Args:
         need_top_grad: whether ``backward`` reads the gradients of the outputs.
+    """
+
+    has_open_shapes = False
+    """Whether extents that ``infer_shape`` gives as -1 are those of what ``forward`` assigns.
+
+    MXNet has no such operators. They run where they are called, and have no auxiliary states.
     """
 
     def __init__(self, need_top_grad: bool = True):
@@ -208,6 +217,12 @@ class PropRunner:
         self.prop, self.name = prop, name
         self.arguments, self.outputs = list(prop.list_arguments()), list(prop.list_outputs())
         self.states = list(prop.list_auxiliary_states())
+        self.has_open_shapes = bool(prop.has_open_shapes)
+        if self.has_open_shapes and self.states:
+            raise AttributeValueError(
+                f"Custom: {name!r} has open shapes, and the auxiliary states {', '.join(self.states)}. Make "
+                f"the states arguments and outputs, or give all shapes."
+            )
         self._operators: dict[Any, CustomOp] = {}
         self._waiting: dict[bool, OrderedDict[int, tuple[CustomOp, dict[str, Any]]]] = {
             training: OrderedDict() for training in _WAITING
@@ -253,11 +268,11 @@ class PropRunner:
         with self._explained("infer_shape"):
             shapes = self.prop.infer_shape([list(each) for each in inputs])[1]
         for name, shape in zip(self.outputs, shapes, strict=False):
-            if any(extent < 0 for extent in shape):
+            if any(extent < 0 for extent in shape) and not self.has_open_shapes:
                 raise ShapeError(
-                    f"{type(self.prop).__name__}.infer_shape gives {tuple(shape)} for {name!r}; the "
-                    f"shapes of a custom operator's outputs are known before it runs. Give the largest "
-                    f"extent and pad, or choose from the result with boolean_mask."
+                    f"{type(self.prop).__name__}.infer_shape gives {tuple(shape)} for {name!r}. Set "
+                    f"has_open_shapes = True in the class if forward determines the extents that are -1; "
+                    f"otherwise give them."
                 )
         return [tuple(each) for each in shapes]
 
@@ -346,7 +361,9 @@ class PropRunner:
         shapes, dtypes = self.structs(inputs)
         called_by = timeline.called_by(self.name)
         with called_by, _operator_scope(training):
-            outputs = [zeros(s, _HOST, d) for s, d in zip(shapes, dtypes, strict=True)]
+            outputs = [
+                self._output(*each) for each in zip(self.outputs, shapes, dtypes, strict=True)
+            ]
             auxiliary = _arrays(states)
             operator = self._for_arrays(instance, [*inputs, *states])
             _by_name(
@@ -364,6 +381,16 @@ class PropRunner:
                 if len(waiting) > _WAITING[training]:
                     waiting.popitem(last=False)
             return [e.asnumpy() for e in outputs], ticket, [e.asnumpy() for e in auxiliary]
+
+    def _output(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> NDArray:
+        if any(extent < 0 for extent in shape):
+            return OpenOutput.declared(f"Output {name!r}", shape, dtype)
+        return zeros(shape, _HOST, dtype)
+
+    def run_at_once(self, training: bool, instance: int, values: Sequence[Value]) -> list[Value]:
+        """The values of the outputs, of an operator with open shapes."""
+        inputs = [NDArray._wrap(value) for value in values]
+        return [each._read() for each in call_open(self, self.name, training, instance, inputs)]
 
     def backward(
         self,

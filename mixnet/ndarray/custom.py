@@ -8,8 +8,11 @@ from mixnet.base import ShapeError
 from mixnet.dtype import as_dtype
 from mixnet.ndarray.invoke import Results, invoke_any
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.open_custom import call_open
 from mixnet.ops.control.custom import registrations, runner_of
 from mixnet.ops.registry import find
+from mixnet.runtime.record.measure import UnknownSizeError
+from mixnet.runtime.value.state import is_tracing, state
 
 
 def Custom(*data: NDArray, op_type: str = "", **kwargs: Any) -> Results:
@@ -36,6 +39,14 @@ def Custom(*data: NDArray, op_type: str = "", **kwargs: Any) -> Results:
             f"Custom: {op_type!r} takes {', '.join(names)}; {len(arrays)} array(s) were given."
         )
     runner.dtypes([as_dtype(each.dtype) for each in arrays])  # raises where they do not fit
+    if runner.has_open_shapes:
+        if is_tracing():
+            raise UnknownSizeError(
+                f"Custom: {op_type!r} has open shapes: only values give them, and a graph that is being "
+                f"traced has none. Call it outside of the hybridized block."
+            )
+        outputs = call_open(runner, op_type, bool(state.training), 0, arrays)
+        return outputs[0] if len(outputs) == 1 else outputs
     attributes = {
         "op_type": op_type,
         "parameters": parameters,

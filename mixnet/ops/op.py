@@ -371,6 +371,14 @@ class Op(Computed):
         self.measure = measure
         return rule
 
+    def set_runs_at_once(self, rule: Callable[..., bool]) -> Callable[..., bool]:
+        """Decorator: whether a call runs in Python, where it is called, as only that gives the shapes.
+
+        The rule names the attributes it needs. A graph is cut at such a call, as at an operator with a size.
+        """
+        self.runs_at_once = rule
+        return rule
+
     def set_flops(
         self, is_product: bool = False
     ) -> Callable[[Callable[..., int]], Callable[..., int]]:
@@ -439,6 +447,8 @@ class Op(Computed):
 
     def awaits_values(self, statics: Statics) -> bool:
         """Whether the shape of the result depends on values that have not been read."""
+        if self.runs_at_once is not None:
+            return bool(self.answer(self.runs_at_once, statics))
         return self.measure is not None and statics[self._order.index("size")] is None
 
     def _ask(self, rule: Any, statics: Statics, count: int) -> int:

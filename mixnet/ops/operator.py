@@ -103,6 +103,8 @@ class Operator:
     """How shapes of arrays and results depend on each other, for inference that goes back."""
     measure: Callable[[Mapping[str, Any], Mapping[str, Any]], int] | None = None
     """The number of elements of the result from values, where the shape depends on them."""
+    runs_at_once: Callable[..., bool] | None = None
+    """Whether a call has results of open shapes and runs where it is called; see ``Op.set_runs_at_once``."""
     turns_by_value = False
     shaped_by: str | None = None
     family: Family | None = None

@@ -431,6 +431,8 @@ class Inference:
 
     def _values_awaited(self, node: Node) -> None:
         """Infer dtypes of a result whose shape depends on values; check known shapes."""
+        if node.op.measure is None:
+            return  # its dtypes have been inferred by its own rule
         if all(self._is_known(self.shapes.get(e)) for e in node.inputs):
             statics = node.op.rebind(node.statics, size=1)
             tried = Node(node.op, statics, node.scalars, node.inputs, node.name)

@@ -13,12 +13,21 @@ from mixnet.ops.schema.attributes import Axis, Count
 from mixnet.ops.schema.dtypes import PLACES
 
 
+def needs_values(name: str) -> TraceError:
+    """The error for an operator in a program, such as a loop's, that would have to give its result's shape.
+
+    Args:
+        name: of the operator.
+    """
+    return TraceError(
+        f"{name}: the shape of the result depends on values, which a graph does not have. Call it on "
+        f"arrays, or in a symbol or a hybridized block outside of its loops and branches."
+    )
+
+
 def _known(name: str, size: int | None) -> int:
     if size is None:
-        raise TraceError(
-            f"{name}: the shape of the result depends on values, which a graph does not have. Call "
-            f"it on arrays, outside hybridized blocks and symbols."
-        )
+        raise needs_values(name)
     return size
 
 

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from mixnet.base import MXNetError
+from mixnet.ops.array.dynamic import needs_values
 from mixnet.ops.registry import op
 from mixnet.private_jax.ending import filter_callback_errors, forget_failed_callback
 
@@ -25,6 +26,10 @@ class Runner(Protocol):
     arguments: list[str]
     outputs: list[str]
     states: list[str]
+    has_open_shapes: bool
+
+    def run_at_once(self, training: bool, instance: int, values: Sequence[Any]) -> list[Any]:
+        """The values of the outputs, of an operator with open shapes."""
 
     def structs(self, inputs: Sequence[Any]) -> tuple[list[tuple[int, ...]], list[np.dtype]]:
         """Shapes and dtypes of the outputs for arguments of known ones."""
@@ -197,6 +202,8 @@ def custom(
     runner = runner_of(op_type, parameters)
     count = len(runner.arguments)
     shapes, dtypes = runner.structs(data[:count])
+    if runner.has_open_shapes:
+        raise needs_values(f"Custom: {op_type!r}")
     structs = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
     structs += [_TICKET, *[jax.ShapeDtypeStruct(e.shape, e.dtype) for e in data[count:]]]
 
@@ -209,6 +216,22 @@ def custom(
         return [*outputs, np.array([ticket], np.float32), *states]
 
     return tuple(jax.pure_callback(call, structs, *data))
+
+
+@custom.set_runs_at_once
+def _(op_type, parameters):
+    return runner_of(op_type, parameters).has_open_shapes
+
+
+def run_at_once(attributes: Mapping[str, Any], values: Sequence[Any]) -> list[Any]:
+    """The outputs of an operator with open shapes.
+
+    Args:
+        attributes: of the call.
+        values: of its arguments.
+    """
+    runner = runner_of(attributes["op_type"], attributes["parameters"])
+    return runner.run_at_once(attributes["training"], attributes["instance"], values)
 
 
 @custom.infer_inputs

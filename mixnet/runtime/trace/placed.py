@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.control.custom import run_at_once
 from mixnet.ops.op import Op
 from mixnet.passes import pipeline
 from mixnet.passes.assign_keys import assign_keys
@@ -106,6 +107,8 @@ def _run_alone(part: Part, read: Callable[[Entry], Value]) -> list[Value]:
     if op.takes_key:
         assert isinstance(op, Op)  # only the draws of an Op can depend on the values of its inputs
         results, _ = record_drawn(op, node.statics, node.scalars, values)
+    elif isinstance(op, Op) and op.runs_at_once is not None and op.awaits_values(node.statics):
+        results = run_at_once(op.keywords(node.statics), values)
     elif op.measure is not None:
         results = record_measured(op, node.statics, node.scalars, values)
     else:
