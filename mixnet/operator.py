@@ -36,7 +36,6 @@ from mixnet.dtype import CODES, as_dtype
 from mixnet.engine.timeline import timeline
 from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.open_custom import OpenOutput, call_open
 from mixnet.ops.control.custom import add_factory
 from mixnet.ops.registry import OPERATORS, find
 from mixnet.process import locks
@@ -384,11 +383,15 @@ class PropRunner:
 
     def _output(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> NDArray:
         if any(extent < 0 for extent in shape):
+            from mixnet.ndarray.open_custom import OpenOutput  # few programs need it
+
             return OpenOutput.declared(f"Output {name!r}", shape, dtype)
         return zeros(shape, _HOST, dtype)
 
     def run_at_once(self, training: bool, instance: int, values: Sequence[Value]) -> list[Value]:
         """The values of the outputs, of an operator with open shapes."""
+        from mixnet.ndarray.open_custom import call_open
+
         inputs = [NDArray._wrap(value) for value in values]
         return [each._read() for each in call_open(self, self.name, training, instance, inputs)]
 

@@ -8,7 +8,6 @@ from mixnet.base import ShapeError
 from mixnet.dtype import as_dtype
 from mixnet.ndarray.invoke import Results, invoke_any
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.open_custom import call_open
 from mixnet.ops.control.custom import registrations, runner_of
 from mixnet.ops.registry import find
 from mixnet.runtime.record.measure import UnknownSizeError
@@ -45,6 +44,8 @@ def Custom(*data: NDArray, op_type: str = "", **kwargs: Any) -> Results:
                 f"Custom: {op_type!r} has open shapes: only values give them, and a graph that is being "
                 f"traced has none. Call it outside of the hybridized block."
             )
+        from mixnet.ndarray.open_custom import call_open  # few programs need it
+
         outputs = call_open(runner, op_type, bool(state.training), 0, arrays)
         return outputs[0] if len(outputs) == 1 else outputs
     attributes = {

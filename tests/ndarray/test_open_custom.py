@@ -118,7 +118,7 @@ def test_each_thread_gets_its_own_results() -> None:
     for each in threads:
         each.start()
     for each in threads:
-        each.join()
+        each.join(timeout=60)
     assert results == {count: list(range(1, count + 1)) for count in range(1, 9)}
 
 
