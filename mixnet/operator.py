@@ -479,5 +479,5 @@ c_int_p = ctypes.POINTER(ctypes.c_int)
 
 # MXNet's oldest interface, which few programs need.
 __getattr__, __dir__ = names_later(
-    globals(), "mixnet.legacy.python_op", ("NDArrayOp", "NumpyOp", "PythonOp")
+    globals(), dict.fromkeys(("NDArrayOp", "NumpyOp", "PythonOp"), "mixnet.legacy.python_op:")
 )

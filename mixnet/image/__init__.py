@@ -14,6 +14,7 @@ import numpy as np
 from mixnet import io as io
 from mixnet import ndarray as nd
 from mixnet import recordio as recordio
+from mixnet.base import names_later as _names_later
 from mixnet.base import numeric_types as numeric_types
 from mixnet.image import detection as det
 from mixnet.image import detection as detection
@@ -63,10 +64,9 @@ from mixnet.image.transform import random_size_crop as random_size_crop
 from mixnet.image.transform import resize_short as resize_short
 from mixnet.image.transform import scale_down as scale_down
 from mixnet.process.lazy import star_names as _star_names
-from mixnet.process.lazy import submodules as _submodules
 from mixnet.util import is_np_array as is_np_array
 
 # OpenCV is imported on first use.
-__getattr__, __dir__ = _submodules(__name__, {"cv2": "cv2"}, globals())
+__getattr__, __dir__ = _names_later(globals(), {"cv2": "cv2"})
 
 __all__ = [*_star_names(globals(), ("det", "detection", "image")), "cv2"]

@@ -83,10 +83,10 @@ class SequentialRNNCell(_Cells):
                     "the whole sequence. Call unroll()."
                 )
             count = len(cell.state_info)
-            inputs, own = cell(inputs, states[at : at + count])
+            inputs, cell_states = cell(inputs, states[at : at + count])
             at += count
-            after.append(own)
-        return inputs, [state for own in after for state in own]
+            after.append(cell_states)
+        return inputs, [state for cell_states in after for state in cell_states]
 
     def unroll(
         self,
@@ -103,7 +103,7 @@ class SequentialRNNCell(_Cells):
         at = 0
         for number, cell in enumerate(self._cells, 1):
             count = len(cell.state_info)
-            inputs, own = cell.unroll(
+            inputs, cell_states = cell.unroll(
                 length,
                 inputs=inputs,
                 begin_state=states[at : at + count],
@@ -111,7 +111,7 @@ class SequentialRNNCell(_Cells):
                 merge_outputs=merge_outputs if number == len(self._cells) else None,
             )
             at += count
-            after += own
+            after += cell_states
         return inputs, after
 
 

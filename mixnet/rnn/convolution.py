@@ -160,8 +160,7 @@ class ConvLSTMCell(BaseConvRNNCell):
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output, and the new state and cell state."""
-        self._counter += 1
-        name = f"{self._prefix}t{self._counter}_"
+        name = self._next_step()
         i2h, h2h = self._maps(inputs, states[0], name)
         axis = self._layout.find("C")
         return lstm_step(
@@ -180,8 +179,7 @@ class ConvGRUCell(BaseConvRNNCell):
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output and new state, which are the same."""
-        self._counter += 1
-        name = f"{self._prefix}t{self._counter}_"
+        name = self._next_step()
         i2h, h2h = self._maps(inputs, states[0], name)
         output = gru_step(i2h, h2h, states[0], name, self._activation, self._get_activation)
         return output, [output]

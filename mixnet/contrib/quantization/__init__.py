@@ -9,6 +9,7 @@ import warnings as warnings
 import numpy as np
 
 from mixnet import ndarray as ndarray
+from mixnet.base import names_later as _names_later
 from mixnet.context import Context as Context
 from mixnet.context import cpu as cpu
 from mixnet.contrib.quantization.collect import LayerHistogramCollector as LayerHistogramCollector
@@ -38,10 +39,9 @@ from mixnet.ndarray import NDArray as NDArray
 from mixnet.ndarray import load as nd_load
 from mixnet.ndarray import save as nd_save
 from mixnet.process.lazy import star_names as _star_names
-from mixnet.process.lazy import submodules
 from mixnet.symbol import Symbol as Symbol
 from mixnet.symbol import load as sym_load
 
-__getattr__, __dir__ = submodules(__name__, {"stats": "scipy.stats"}, globals())
+__getattr__, __dir__ = _names_later(globals(), {"stats": "scipy.stats"})
 
 __all__ = [*_star_names(globals(), ("ndarray",)), "stats"]

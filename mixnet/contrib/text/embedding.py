@@ -33,7 +33,7 @@ from mixnet.ndarray import zeros
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.creation import array as np_array
-from mixnet.util import is_np_array
+from mixnet.util import is_np_array, with_defaults
 
 Kind = TypeVar("Kind", bound=type)
 Init = Callable[..., Any]
@@ -249,9 +249,9 @@ class _TokenEmbedding(vocab.Vocabulary):
             return
         if not isinstance(vocabulary, vocab.Vocabulary):
             raise CheckError(f"vocabulary must be a Vocabulary, not {type(vocabulary).__name__}.")
-        whole = _Loaded(self)
+        loaded = _Loaded(self)
         self._index_tokens_from_vocabulary(vocabulary)
-        self._set_idx_to_vec_by_embeddings([whole], self.idx_to_token)
+        self._set_idx_to_vec_by_embeddings([loaded], self.idx_to_token)
 
     # ---- what is public -----------------------------------------------------------------------
 
@@ -350,8 +350,24 @@ def _array(table: np.ndarray) -> Any:
     return (np_array if is_np_array() else array)(table, dtype=table.dtype)
 
 
+class _Pretrained(_TokenEmbedding):
+    """The base of vectors that are downloaded."""
+
+    def __init__(
+        self,
+        pretrained_file_name: str,
+        embedding_root: str = _ROOT,
+        init_unknown_vec: Init = zeros,
+        vocabulary: vocab.Vocabulary | None = None,
+        **kwargs: Any,
+    ):
+        self._check_pretrained_file_names(pretrained_file_name)
+        super().__init__(**kwargs)
+        self._load_pretrained(pretrained_file_name, embedding_root, init_unknown_vec, vocabulary)
+
+
 @register
-class GloVe(_TokenEmbedding):
+class GloVe(_Pretrained):
     """Vectors of GloVe, downloaded.
 
     Args:
@@ -379,21 +395,11 @@ class GloVe(_TokenEmbedding):
         stem = pretrained_file_name.removesuffix(".txt")
         return names.get(stem) or names[stem.rpartition(".")[0]]
 
-    def __init__(
-        self,
-        pretrained_file_name: str = "glove.840B.300d.txt",
-        embedding_root: str = _ROOT,
-        init_unknown_vec: Init = zeros,
-        vocabulary: vocab.Vocabulary | None = None,
-        **kwargs: Any,
-    ):
-        self._check_pretrained_file_names(pretrained_file_name)
-        super().__init__(**kwargs)
-        self._load_pretrained(pretrained_file_name, embedding_root, init_unknown_vec, vocabulary)
+    __init__ = with_defaults(_Pretrained.__init__, pretrained_file_name="glove.840B.300d.txt")
 
 
 @register
-class FastText(_TokenEmbedding):
+class FastText(_Pretrained):
     """Vectors of fastText, downloaded.
 
     Args:
@@ -417,17 +423,7 @@ class FastText(_TokenEmbedding):
     def _get_download_file_name(cls, pretrained_file_name: str) -> str:
         return f"{os.path.splitext(pretrained_file_name)[0]}.zip"
 
-    def __init__(
-        self,
-        pretrained_file_name: str = "wiki.simple.vec",
-        embedding_root: str = _ROOT,
-        init_unknown_vec: Init = zeros,
-        vocabulary: vocab.Vocabulary | None = None,
-        **kwargs: Any,
-    ):
-        self._check_pretrained_file_names(pretrained_file_name)
-        super().__init__(**kwargs)
-        self._load_pretrained(pretrained_file_name, embedding_root, init_unknown_vec, vocabulary)
+    __init__ = with_defaults(_Pretrained.__init__, pretrained_file_name="wiki.simple.vec")
 
 
 class CustomEmbedding(_TokenEmbedding):

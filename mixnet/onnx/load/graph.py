@@ -71,10 +71,10 @@ def _read_graph(
         if each.name not in arrays
     ]
     _opset_of(model)
-    everything = [each.open_axes() for each in inputs]
-    batches = [{a: name for a, name in each.items() if a == 0} for each in everything]
+    open_axes = [each.open_axes() for each in inputs]
+    batches = [{a: name for a, name in each.items() if a == 0} for each in open_axes]
     why = ""
-    for opened in (everything, batches) if batches != everything else (everything,):
+    for opened in (open_axes, batches) if batches != open_axes else (open_axes,):
         if not any(opened):
             break
         try:

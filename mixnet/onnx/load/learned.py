@@ -202,8 +202,8 @@ def _(g: Reading, call: Call) -> Any:
 def _(g: Reading, call: Call) -> Any:
     keys = _numbers(call, ["keys_int64s", "keys_floats"])
     values = _numbers(call, ["values_int64s", "values_floats"])
-    whole = values.dtype == np.int64
-    other = call.get("default_int64", -1) if whole else call.get("default_float", 0.0)
+    are_integers = values.dtype == np.int64
+    other = call.get("default_int64", -1) if are_integers else call.get("default_float", 0.0)
     x = g.op("expand_dims", g.op("Cast", call.x, dtype=keys.dtype.name), axis=-1)
     same = g.op("Cast", g.op("_npi_equal", x, keys), dtype="int32")
     place = g.op("Cast", g.op("argmax", same, axis=-1), dtype="int64")

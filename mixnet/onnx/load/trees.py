@@ -129,9 +129,9 @@ def _decided(g: Reading, value: object, at: object, trees: _Trees) -> Any:
     modes = sorted({*trees.modes} - {"LEAF"})
     out = g.op(_COMPARISONS[modes[0]], value, ends)
     for mode in modes[1:]:
-        here = g.op("take", np.array([m == mode for m in trees.modes], np.int32), at)
+        has_mode = g.op("take", np.array([m == mode for m in trees.modes], np.int32), at)
         other = g.op(_COMPARISONS[mode], value, ends)
-        out = g.op("_npi_where", g.op("_npi_not_equal_scalar", here, scalar=0), other, out)
+        out = g.op("_npi_where", g.op("_npi_not_equal_scalar", has_mode, scalar=0), other, out)
     if trees.missing.any():
         tracks = g.op("take", trees.missing.astype(np.float32), at)
         absent = g.op("Cast", g.op("_npi_isnan", value), dtype="float32")

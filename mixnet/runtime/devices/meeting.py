@@ -185,8 +185,8 @@ def _number(context: Context) -> tuple[int, int]:
 
 def _can_others_arrive() -> bool:
     """Whether another thread of the program may still make the calls of the missing devices."""
-    here = threading.current_thread()
-    return any(not thread.daemon and thread is not here for thread in threading.enumerate())
+    this_thread = threading.current_thread()
+    return any(not thread.daemon and thread is not this_thread for thread in threading.enumerate())
 
 
 class Workers(Protocol):

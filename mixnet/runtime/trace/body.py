@@ -53,11 +53,7 @@ class BodyTrace(Trace):
         """The entry of a value in the subgraph."""
         if value.node in self._own:
             return Entry(value.node, value.index)
-        if value not in self._variables:
-            node = Node(None, name=f"captured{len(self.captured)}")
-            self._variables[value] = node
-            self.captured[node] = value
-        return Entry(self._variables[value])
+        return self._capture(value, "captured")
 
     def parameter(self, parameter: object, data: Any) -> Any:
         """The array that represents a block's parameter: the outer trace's, if there is one."""

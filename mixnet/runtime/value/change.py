@@ -63,12 +63,12 @@ class Change:
 
     def commit(self) -> bool:
         """Write the new contents; returns False, without changes, if an array was written meanwhile."""
-        noted = noted_writes()
+        writes = noted_writes()
         pairs: dict[Any, list[tuple[Value, Value]]] = {}
         for handle, value in self._new.items():
             old = handle._value
-            if noted is not None:
-                noted.append((handle, "_value", old, value))
+            if writes is not None:
+                writes.append((handle, "_value", old, value))
             segment = value.segment
             if segment is not None:
                 pairs.setdefault(segment, []).append((value, old))

@@ -213,10 +213,12 @@ class Supervisor:
         lines = self.running[0].output.last("scheduler")
         return [match[1] for line in lines if (match := _LOST.match(line))]
 
-    def _let_end(self, seconds: float, those: Sequence[Running]) -> None:
+    def _let_end(self, seconds: float, processes: Sequence[Running]) -> None:
         end = time.monotonic() + seconds
         while (
-            any(each.code is None for each in those) and time.monotonic() < end and not self.signal
+            any(each.code is None for each in processes)
+            and time.monotonic() < end
+            and not self.signal
         ):
             time.sleep(0.05)
 

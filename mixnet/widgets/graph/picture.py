@@ -44,7 +44,7 @@ def picture(
     boxes = boxes[:_MOST]
     faces = [_face(read, key) for key in boxes]
     kinds = _edges(read, stands, len(boxes))
-    twice = _read_twice(read, stands)
+    read_twice = _read_twice(read, stands)
     outputs = {stands[node] for node in payload["heads"] if node in stands}
     sizes = [
         (max(84.0, 7.7 * max(columns(title), 0.84 * columns(second)) + 20), 38.0)
@@ -74,7 +74,7 @@ def picture(
     for (a, b), kind, path in zip(kinds, kinds.values(), layout.paths, strict=True):
         if shown[a] or shown[b]:
             _draw_edge(drawn, kind, path, shown[a], shown[b])
-            if (a, b) in twice:
+            if (a, b) in read_twice:
                 _draw_beside(drawn, curve(path), "s-line", shown[b])
     for i, (key, face, corner, size, whole) in enumerate(
         zip(boxes, faces, layout.corners, sizes, shown, strict=True)

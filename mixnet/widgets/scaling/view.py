@@ -201,10 +201,14 @@ class ScalingView(View):
     def _row(self, run: dict[str, Any], point: dict[str, Any]) -> list[Any]:
         """A measured point, beside the model where that is of this program."""
         n, measured, first = point["n"], point["thr"], run["points"][0]
-        beside = ["", "", ""]
+        estimates = ["", "", ""]
         if self.model is not None and _is_of(self.model, run):
             value = throughput(self.model, n, run["batch"])
-            beside = [digits_text(value), signed_share(value / measured - 1), _use(self.model, n)]
+            estimates = [
+                digits_text(value),
+                signed_share(value / measured - 1),
+                _use(self.model, n),
+            ]
         return [
             run["label"],
             run["origin"],
@@ -214,7 +218,7 @@ class ScalingView(View):
             f"{digits_text(point['lo'])} … {digits_text(point['hi'])}",
             point["repeat"],
             share_text(measured / n / (first["thr"] / first["n"])),
-            *beside,
+            *estimates,
         ]
 
     def svg(self) -> str:

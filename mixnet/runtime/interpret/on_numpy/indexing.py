@@ -126,12 +126,12 @@ def _order(numbers: Any, rest: Sequence[int], windows: Sequence[int], rank: int)
     ]
     offset += range(rank - (len(remaining) - len(offset)), rank)  # the words of random keys
     batch = [axis for axis in range(rank) if axis not in offset]
-    there = {axis: len(batch) + i for i, axis in enumerate([*rest, *windows])}
-    source = {target: there.get(axis) for target, axis in zip(offset, remaining, strict=True)}
+    position_of = {axis: len(batch) + i for i, axis in enumerate([*rest, *windows])}
+    source = {target: position_of.get(axis) for target, axis in zip(offset, remaining, strict=True)}
     source.update({target: i for i, target in enumerate(batch)})
     order = [source[target] for target in range(rank)]
     positions = [axis for axis in order if axis is not None]
-    return positions + [axis for axis in there.values() if axis not in positions]
+    return positions + [axis for axis in position_of.values() if axis not in positions]
 
 
 # ---- scatter ------------------------------------------------------------------------------------
