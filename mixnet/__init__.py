@@ -51,7 +51,6 @@ with _collector_paused():
     from mixnet import util as util
     from mixnet.attribute import AttrScope as AttrScope
     from mixnet.base import MXNetError as MXNetError
-    from mixnet.base import names_later as _names_later
     from mixnet.context import Context as Context
     from mixnet.context import cpu as cpu
     from mixnet.context import cpu_pinned as cpu_pinned
@@ -66,6 +65,7 @@ with _collector_paused():
     from mixnet.legacy.as_mxnet import as_mxnet as as_mxnet
     from mixnet.process import interpreter as _interpreter
     from mixnet.process import interrupt as _interrupt
+    from mixnet.process.lazy import names_later as _names_later
     from mixnet.runtime import forked as _forked
     from mixnet.util import is_np_array as is_np_array
     from mixnet.util import is_np_shape as is_np_shape

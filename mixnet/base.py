@@ -9,7 +9,7 @@ import inspect
 import logging
 import operator
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -488,89 +488,74 @@ def classproperty(func: Callable[..., Any]) -> Any:
     return _MXClassPropertyDescriptor(func)
 
 
-# ---- names that are imported on first access -------------------------------------------------
-
-
-after_import: list[Callable[[], None]] = []
-"""Called after a module has been imported on first access."""
+# ---- names that are loaded when they are asked for -------------------------------------------------
 
 
 def names_later(
-    namespace: dict[str, Any], sources: Mapping[str, str]
+    here: dict[str, Any], module: str, names: Sequence[str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a module that imports some of its names on first access.
+    """``__getattr__`` and ``__dir__`` of a module some of whose names are in another one.
 
     Args:
-        namespace: its ``globals()``.
-        sources: for each of these names the module that it stands for, absolute or as ``.name`` in the
-            package; or ``module:attribute``, or ``module:`` for an attribute of the same name.
+        here: its ``globals()``.
+        module: the other one.
+        names: which.
     """
 
     def __getattr__(name: str) -> Any:
         if name == "__all__":  # what ``import *`` brings
             return [each for each in __dir__() if not each.startswith("_")]
-        if name not in sources:
-            public = [each for each in __dir__() if not each.startswith("_")]
-            # Tools ask for names such as __test__ thousands of times, and read no message.
-            hint = "" if name.startswith("__") else did_you_mean(name, public)
-            raise UnknownAttributeError(
-                f"module {namespace['__name__']!r} has no attribute {name!r}.{hint}"
-            )
-        module, separator, attribute = sources[name].partition(":")
-        value = importlib.import_module(module, namespace["__package__"])
-        if separator:
-            value = getattr(value, attribute or name)
-        namespace[name] = value
-        for call in after_import:
-            call()
+        if name not in names:
+            raise UnknownAttributeError(f"module {here['__name__']!r} has no attribute {name!r}.")
+        value = here[name] = getattr(importlib.import_module(module), name)
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*namespace, *sources})
+        return sorted({*here, *names})
 
     return __getattr__, __dir__
 
 
-_LEGACY_NAMES = (
-    "CachedOpHandle",
-    "CudaKernelHandle",
-    "CudaModuleHandle",
-    "DLPackHandle",
-    "DataIterCreatorHandle",
-    "DataIterHandle",
-    "ExecutorHandle",
-    "FunctionHandle",
-    "KVStoreHandle",
-    "MXCallbackList",
-    "NDArrayHandle",
-    "OpHandle",
-    "ProfileHandle",
-    "RecordIOHandle",
-    "RtcHandle",
-    "SymbolHandle",
-    "_LIB",
-    "add_fileline_to_docstring",
-    "build_param_doc",
-    "c2pyerror",
-    "c_array",
-    "c_array_buf",
-    "c_handle_array",
-    "c_str",
-    "c_str_array",
-    "check_call",
-    "ctypes",
-    "ctypes2buffer",
-    "ctypes2numpy_shared",
-    "error_types",
-    "get_last_ffi_error",
-    "mx_float",
-    "mx_float_p",
-    "mx_int",
-    "mx_int64",
-    "mx_uint",
-    "register_error",
-)
-
 __getattr__, __dir__ = names_later(
-    globals(), dict.fromkeys(_LEGACY_NAMES, "mixnet.legacy.base_names:")
+    globals(),
+    "mixnet.legacy.base_names",
+    (
+        "CachedOpHandle",
+        "CudaKernelHandle",
+        "CudaModuleHandle",
+        "DLPackHandle",
+        "DataIterCreatorHandle",
+        "DataIterHandle",
+        "ExecutorHandle",
+        "FunctionHandle",
+        "KVStoreHandle",
+        "MXCallbackList",
+        "NDArrayHandle",
+        "OpHandle",
+        "ProfileHandle",
+        "RecordIOHandle",
+        "RtcHandle",
+        "SymbolHandle",
+        "_LIB",
+        "add_fileline_to_docstring",
+        "build_param_doc",
+        "c2pyerror",
+        "c_array",
+        "c_array_buf",
+        "c_handle_array",
+        "c_str",
+        "c_str_array",
+        "check_call",
+        "ctypes",
+        "ctypes2buffer",
+        "ctypes2numpy_shared",
+        "error_types",
+        "get_last_ffi_error",
+        "mx_float",
+        "mx_float_p",
+        "mx_int",
+        "mx_int64",
+        "mx_uint",
+        "register_error",
+    ),
 )

@@ -28,7 +28,6 @@ from mixnet.base import (
     MXNetError,
     NotDefinedError,
     ShapeError,
-    names_later,
 )
 from mixnet.context import cpu
 from mixnet.dtype import CODES, as_dtype
@@ -38,6 +37,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.control.custom import add_factory
 from mixnet.ops.registry import OPERATORS, find
 from mixnet.process import locks
+from mixnet.process.lazy import names_later
 from mixnet.runtime.record.keys import drawing_in_operator
 from mixnet.runtime.value.state import separate_recording
 

@@ -27,10 +27,10 @@ from mixnet.base import (
     UnknownNameError,
     open_file,
 )
-from mixnet.base import names_later as _names_later
 from mixnet.files import pixels
 from mixnet.files.reading import lines_of, read_up_to
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.process.lazy import names_later as _names_later
 
 MAGIC = 0xCED7230A
 _MAGIC_BYTES = struct.pack("<I", MAGIC)

@@ -12,7 +12,7 @@ from mixnet.autograd.scope import train_mode as train_mode
 from mixnet.autograd.tape import backward as backward
 from mixnet.autograd.tape import grad as grad
 from mixnet.autograd.tape import mark_variables as mark_variables
-from mixnet.base import names_later as _names_later
+from mixnet.process.lazy import names_later as _names_later
 
 # Names from higher layers that ``from mxnet.autograd import *`` imports as well.
 _ABOVE = {

@@ -1,9 +1,9 @@
 """``mx.contrib``: MXNet's contributed modules: operators, text, quantization, mixed precision, ONNX."""
 
-from mixnet.base import names_later as _names_later
 from mixnet.contrib import autograd as autograd
 from mixnet.ndarray import contrib as nd
 from mixnet.ndarray import contrib as ndarray
+from mixnet.process.lazy import names_later as _names_later
 from mixnet.symbol import contrib as sym
 from mixnet.symbol import contrib as symbol
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import typing
 
-from mixnet.base import names_later as _names_later
 from mixnet.distributed.job import Job as Job
 from mixnet.distributed.job import JobError as JobError
 from mixnet.distributed.job import WorkerLostError as WorkerLostError
 from mixnet.distributed.job import find_job as find_job
+from mixnet.process.lazy import names_later as _names_later
 
 if typing.TYPE_CHECKING:
     from mixnet.distributed.measuring import Measured as Measured

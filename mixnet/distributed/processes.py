@@ -390,7 +390,7 @@ class World:
             ):
                 done(reason)
             elif not number:
-                self._turns.run_here(turn)
+                self._turns.run_now(turn)
 
         current.engine.push_async(
             start,

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from mixnet.base import names_later as _names_later
 from mixnet.gluon import block as block
 from mixnet.gluon import loss as loss
 from mixnet.gluon import nn as nn
@@ -19,6 +18,7 @@ from mixnet.gluon.parameter import Parameter as Parameter
 from mixnet.gluon.parameter import ParameterDict as ParameterDict
 from mixnet.gluon.parameter import tensor_types as tensor_types
 from mixnet.gluon.trainer import Trainer as Trainer
+from mixnet.process.lazy import names_later as _names_later
 
 if TYPE_CHECKING:
     from mixnet.gluon import contrib as contrib

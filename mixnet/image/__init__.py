@@ -14,7 +14,6 @@ import numpy as np
 from mixnet import io as io
 from mixnet import ndarray as nd
 from mixnet import recordio as recordio
-from mixnet.base import names_later as _names_later
 from mixnet.base import numeric_types as numeric_types
 from mixnet.image import detection as det
 from mixnet.image import detection as detection
@@ -63,6 +62,7 @@ from mixnet.image.transform import random_rotate as random_rotate
 from mixnet.image.transform import random_size_crop as random_size_crop
 from mixnet.image.transform import resize_short as resize_short
 from mixnet.image.transform import scale_down as scale_down
+from mixnet.process.lazy import names_later as _names_later
 from mixnet.process.lazy import star_names as _star_names
 from mixnet.util import is_np_array as is_np_array
 

@@ -144,9 +144,9 @@ class AsyncStore(InJob, LocalStore):
                 places[part.server] = part, (part.begin <= row_ids) & (row_ids < end)
 
             def ask(number: int, channel: Any) -> None:
-                part, here = places[number]
-                pairs = [(key, row_ids[here] - part.begin)]
-                rows[here] = channel.ask("pull_rows", self._number, pairs)[0]
+                part, inside = places[number]
+                pairs = [(key, row_ids[inside] - part.begin)]
+                rows[inside] = channel.ask("pull_rows", self._number, pairs)[0]
 
             self._servers.each(ask, list(places))
             return [rows]

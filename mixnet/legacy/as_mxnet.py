@@ -9,7 +9,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
-from mixnet.base import after_import
+from mixnet.process.lazy import after_import
 
 NAME = "mxnet"
 STAND_IN = str(Path(__file__).with_name("stand_in"))

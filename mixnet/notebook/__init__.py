@@ -1,6 +1,6 @@
 """``mx.notebook``: callbacks that collect training metrics for notebooks."""
 
-from mixnet.base import names_later as _names_later
+from mixnet.process.lazy import names_later as _names_later
 
 
 class Bokeh_Failed_To_Import:

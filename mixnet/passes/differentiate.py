@@ -116,9 +116,9 @@ class KeptBackwardOp(BackwardOp):
 
 def backward_node(node: Node, heads: Sequence[Entry | None], wrt: Sequence[int]) -> Node:
     """The node with the gradients of ``node``'s inputs ``wrt``, from those of its outputs."""
-    declared: Node | None = node.op.backward_node(node, heads, wrt)
-    if declared is not None:  # a whole graph knows its own backward graph
-        return declared.made_from(node)
+    own: Node | None = node.op.backward_node(node, heads, wrt)
+    if own is not None:  # a whole graph knows its own backward graph
+        return own.made_from(node)
     headed = tuple(i for i, head in enumerate(heads) if head is not None)
     residuals: tuple[Entry, ...] = ()
     if node.op.keeps_outputs:
@@ -267,9 +267,9 @@ def _take_rows(
 ) -> list[int]:
     """Note row gradients of ``node``; returns the positions whose gradients are still to be made."""
     rows = [i for i in positions if node.inputs[i] in by_rows and node.op.names_rows(i)]
-    joined = node.op.rows_node(node, arrived, rows) if rows else None
-    if joined is not None:
-        row_node, counts = joined
+    together = node.op.rows_node(node, arrived, rows) if rows else None
+    if together is not None:
+        row_node, counts = together
         at = 0
         for i, count in zip(rows, counts, strict=True):
             for _ in range(count):

@@ -1,4 +1,4 @@
-"""Names of modules that are one file in MXNet, and the names of ``import *``."""
+"""Names that modules import on first access, and those that ``import *`` brings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,46 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from mixnet.base import UnknownAttributeError
+from mixnet.base import UnknownAttributeError, did_you_mean
+
+after_import: list[Callable[[], None]] = []
+"""Called after a module has been imported on first access."""
+
+
+def names_later(
+    namespace: dict[str, Any], sources: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a module that imports some of its names on first access.
+
+    Args:
+        namespace: its ``globals()``.
+        sources: for each of these names the module that it stands for, absolute or as ``.name`` in the
+            package; or ``module:attribute``, or ``module:`` for an attribute of the same name.
+    """
+
+    def __getattr__(name: str) -> Any:
+        if name == "__all__":  # what ``import *`` brings
+            return [each for each in __dir__() if not each.startswith("_")]
+        if name not in sources:
+            public = [each for each in __dir__() if not each.startswith("_")]
+            # Tools ask for names such as __test__ thousands of times, and read no message.
+            hint = "" if name.startswith("__") else did_you_mean(name, public)
+            raise UnknownAttributeError(
+                f"module {namespace['__name__']!r} has no attribute {name!r}.{hint}"
+            )
+        module, separator, attribute = sources[name].partition(":")
+        value = importlib.import_module(module, namespace["__package__"])
+        if separator:
+            value = getattr(value, attribute or name)
+        namespace[name] = value
+        for call in after_import:
+            call()
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*namespace, *sources})
+
+    return __getattr__, __dir__
 
 
 def names_of_one_file(module: str, files: Sequence[str], star: str) -> Callable[[str], Any]:

@@ -2,7 +2,7 @@
 
 import typing
 
-from mixnet.base import names_later as _names_later
+from mixnet.process.lazy import names_later as _names_later
 from mixnet.process.lazy import star_names as _star_names
 from mixnet.profiler.control import dump as dump
 from mixnet.profiler.control import dump_profile as dump_profile

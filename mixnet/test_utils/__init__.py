@@ -27,11 +27,11 @@ import numpy.random as rnd
 import numpy.testing as npt
 
 import mixnet as mx
-from mixnet.base import names_later as _names_later
 from mixnet.context import Context as Context
 from mixnet.context import current_context as current_context
 from mixnet.ndarray.create import array as array
 from mixnet.ndarray.ndarray import _STORAGE_TYPE_STR_TO_ID as _STORAGE_TYPE_STR_TO_ID
+from mixnet.process.lazy import names_later as _names_later
 from mixnet.runtime.features import Features as Features
 from mixnet.symbol.numpy import _Symbol as np_symbol
 from mixnet.symbol.symbol import Symbol as Symbol

@@ -9,7 +9,6 @@ import warnings as warnings
 import numpy as np
 
 from mixnet import ndarray as ndarray
-from mixnet.base import names_later as _names_later
 from mixnet.context import Context as Context
 from mixnet.context import cpu as cpu
 from mixnet.contrib.quantization.collect import LayerHistogramCollector as LayerHistogramCollector
@@ -38,6 +37,7 @@ from mixnet.module import Module as Module
 from mixnet.ndarray import NDArray as NDArray
 from mixnet.ndarray import load as nd_load
 from mixnet.ndarray import save as nd_save
+from mixnet.process.lazy import names_later as _names_later
 from mixnet.process.lazy import star_names as _star_names
 from mixnet.symbol import Symbol as Symbol
 from mixnet.symbol import load as sym_load

@@ -60,7 +60,7 @@ class LastExchange:
         self._result = min(results, key=lambda each: each.nbytes, default=None)
 
     def wait(self) -> None:
-        """Wait until it has ended. Whoever reads its results gets its errors."""
+        """Wait until it has ended. Reading its results raises its errors."""
         result, self._result = self._result, None
         if result is not None and not result.is_deleted():
             try:

@@ -39,20 +39,20 @@ def picture(
         selected: a node.
     """
     read = Reader(payload, opened)
-    boxes, stands = _boxes(read)
+    boxes, box_of = _boxes(read)
     hidden = max(0, len(boxes) - _MOST)
     boxes = boxes[:_MOST]
     faces = [_face(read, key) for key in boxes]
-    kinds = _edges(read, stands, len(boxes))
-    read_twice = _read_twice(read, stands)
-    outputs = {stands[node] for node in payload["heads"] if node in stands}
+    kinds = _edges(read, box_of, len(boxes))
+    read_twice = _read_twice(read, box_of)
+    outputs = {box_of[node] for node in payload["heads"] if node in box_of}
     sizes = [
         (max(84.0, 7.7 * max(columns(title), 0.84 * columns(second)) + 20), 38.0)
         for title, second, _, _ in faces
     ]
     weights = [0.05 if kind == "kept" else 1.0 for kind in kinds.values()]
     layout = layered(sizes, list(kinds), weights=weights)
-    window = _window(layout, sizes, room, stands.get(-1 if selected is None else selected))
+    window = _window(layout, sizes, room, box_of.get(-1 if selected is None else selected))
     shown = [window.holds(*each) for each in zip(layout.corners, sizes, strict=True)]
     notes = _notes(payload, hidden)
     if not all(shown):
@@ -131,17 +131,17 @@ def _window(
 
 def _boxes(read: Reader) -> tuple[list[int], dict[int, int]]:
     """What each box is, a node or ``~block``, and the box in which each node is."""
-    stands: dict[int, int] = {}
+    box_of: dict[int, int] = {}
     number: dict[int, int] = {}
     for node, part in enumerate(read.parts):
         block = read.outermost(node)
         if part == "parameter" and block < 0:
             continue
-        stands[node] = number.setdefault(node if block < 0 else ~block, len(number))
-    return list(number), stands
+        box_of[node] = number.setdefault(node if block < 0 else ~block, len(number))
+    return list(number), box_of
 
 
-def _edges(read: Reader, stands: Mapping[int, int], count: int) -> dict[tuple[int, int], str]:
+def _edges(read: Reader, box_of: Mapping[int, int], count: int) -> dict[tuple[int, int], str]:
     """The kind of each edge between the first ``count`` boxes.
 
     Gradients flow against the edges of forward: an edge that both use is drawn once, as ``both``.
@@ -149,7 +149,7 @@ def _edges(read: Reader, stands: Mapping[int, int], count: int) -> dict[tuple[in
     kinds: dict[tuple[int, int], str] = {}
     for node, inputs in enumerate(read.inputs):
         for origin in inputs:
-            a, b = stands.get(origin), stands.get(node)
+            a, b = box_of.get(origin), box_of.get(node)
             if a is None or b is None or a == b or max(a, b) >= count:
                 continue
             backward = read.parts[node] == "backward"
@@ -163,14 +163,14 @@ def _edges(read: Reader, stands: Mapping[int, int], count: int) -> dict[tuple[in
     return kinds
 
 
-def _read_twice(read: Reader, stands: Mapping[int, int]) -> set[tuple[int, int]]:
+def _read_twice(read: Reader, box_of: Mapping[int, int]) -> set[tuple[int, int]]:
     """Pairs of operations of which the second reads the first more than once: ``x * x``."""
     return {
-        (stands[origin], stands[node])
+        (box_of[origin], box_of[node])
         for node, inputs in enumerate(read.inputs)
         if read.parts[node] == "forward" and read.outermost(node) < 0
         for origin, times in Counter(inputs).items()
-        if times > 1 and origin in stands and node in stands and read.outermost(origin) < 0
+        if times > 1 and origin in box_of and node in box_of and read.outermost(origin) < 0
     }
 
 

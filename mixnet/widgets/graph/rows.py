@@ -133,14 +133,14 @@ def prefix_paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, Path]:
         above = len(operations)
         for depth in range(1, len(tokens) + 1):
             waiting.append(tokens[depth - 1])
-            here = count[tuple(tokens[:depth])]
-            if here < 2:
+            shared = count[tuple(tokens[:depth])]
+            if shared < 2:
                 break
-            if here == len(parts):  # all share it: it is no block, and no part of a block's name
+            if shared == len(parts):  # all share it: it is no block, and no part of a block's name
                 waiting = []
-            elif here < above:
+            elif shared < above:
                 path.append("_".join(waiting))
-                waiting, above = [], here
+                waiting, above = [], shared
         paths[name] = tuple(path)
     by_name = {row["id"]: row["name"] for row in rows}
     for row in rows:  # variables stand with who reads them first; gradients with their operation

@@ -43,7 +43,7 @@ class Subject:
         target: what the user's lines are of: a block or a function, None where there is none of the user's.
         values: an array for each input of the graph, by name, None where one of them is not known.
         absent: names of the inputs of a symbol that have no array.
-        again: of a block, the same for another batch, with its parameters as they are then.
+        rerun: of a block, the same for another batch, with its parameters as they are then.
         memory: makes the payload of its memory plans, None where shapes are not known.
         staged: makes all stages of what runs, None where the compiler is asked for the graph as it is.
         runs: why nobody is asked what runs, empty where the compiler is.
@@ -55,7 +55,7 @@ class Subject:
     target: Any = None
     values: Values | None = None
     absent: Sequence[str] = ()
-    again: Callable[[Sequence[Any]], Values | None] | None = None
+    rerun: Callable[[Sequence[Any]], Values | None] | None = None
     memory: Callable[[], dict[str, Any]] | None = None
     staged: Callable[[], Stages] | None = None
     runs: str = ""
@@ -245,7 +245,7 @@ def _of_block(
         subject.memory = None
         return subject
 
-    def again(inputs: Sequence[Any]) -> Values | None:
+    def rerun(inputs: Sequence[Any]) -> Values | None:
         leaves, _ = flatten(tuple(inputs))
         arrays = dict(zip(sorted(picture.data, key=_number), leaves, strict=False))
         for block_ in (block, loss):
@@ -254,7 +254,7 @@ def _of_block(
                     arrays[each.name] = each.data()
         return _values(picture, arrays)
 
-    subject.values, subject.again = again(inputs), again
+    subject.values, subject.rerun = rerun(inputs), rerun
     subject.staged = lambda: stages(block, *inputs, train=train, loss=loss, run=False)
     return subject
 

@@ -89,12 +89,15 @@ def panel(
         for p in run["points"]:
             at, level = place(p["n"], value(p["thr"], p["n"], of))
             low, high = (place(p["n"], value(p[key], p["n"], of))[1] for key in ("lo", "hi"))
-            title = (
-                f"{run['label']}, {how_many(p['n'], 'device')}: {digits_text(p['thr'])} samples/s "
-                f"({digits_text(p['lo'])} … {digits_text(p['hi'])}), {run['origin']}"
-            )
             svg.line(at, low, at, high, f"k{i % 8}")
-            _mark(svg, run["origin"], at, level, i, title)
+            _mark(svg, run["origin"], at, level, i, _point_title(run, p))
+
+
+def _point_title(run: dict[str, Any], point: dict[str, Any]) -> str:
+    return (
+        f"{run['label']}, {how_many(point['n'], 'device')}: {digits_text(point['thr'])} samples/s "
+        f"({digits_text(point['lo'])} … {digits_text(point['hi'])}), {run['origin']}"
+    )
 
 
 def _mark(svg: Svg, origin: str, x: float, y: float, colour: int, title: str | None = None) -> None:
