@@ -204,8 +204,8 @@ class Trainer:
             raise AttributeTypeError(
                 f"kvstore must be KVStore, str or None, not {type(kvstore).__name__}."
             )
-        alone = len(self._contexts) < 2 and not self._contains_sparse_weight
-        if alone and "dist" not in kvstore and kvstore != "horovod":
+        is_local = len(self._contexts) < 2 and not self._contains_sparse_weight
+        if is_local and "dist" not in kvstore and kvstore != "horovod":
             return None
         created: KVStoreBase = create_kvstore(kvstore)
         return created

@@ -331,8 +331,8 @@ class Inference:
                 outer = self.shapes.get(node.inputs[place.number])
                 if shape is None or (place.sliced and outer and _of_element(body, outer) == shape):
                     continue  # nothing new
-                whole = (self._unknown, *shape) if place.sliced else shape
-                self._set(node.inputs[place.number], whole, node)
+                stacked = (self._unknown, *shape) if place.sliced else shape
+                self._set(node.inputs[place.number], stacked, node)
 
     def _same(self, node: Node, entries: list[Entry]) -> None:
         joined: Shape | None = None

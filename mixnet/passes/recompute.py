@@ -55,8 +55,8 @@ def _depend(data: jax.Array, gradient: jax.Array) -> Any:
         jax.lax.slice(gradient, (0,) * gradient.ndim, (1,) * gradient.ndim)
     )
     bits = {2: jnp.uint16, 4: jnp.uint32, 8: jnp.uint64}[gradient.dtype.itemsize]
-    whole = jax.lax.bitcast_convert_type(first.reshape(()), bits)
-    always = jnp.bitwise_and(whole, bits(1)) < bits(2)
+    bits_of_first = jax.lax.bitcast_convert_type(first.reshape(()), bits)
+    always = jnp.bitwise_and(bits_of_first, bits(1)) < bits(2)
     return jnp.where(always, data, jnp.zeros_like(data))
 
 

@@ -11,7 +11,7 @@ from mixnet.rnn.cell import BaseRNNCell, RNNParams, cells_state_info, steps_of
 from mixnet.symbol.symbol import Symbol
 
 
-def _share(params: RNNParams | None, own: RNNParams, cell: BaseRNNCell) -> None:
+def _share(params: RNNParams | None, container_params: RNNParams, cell: BaseRNNCell) -> None:
     """Make a cell and what holds it know each other's variables.
 
     Raises:
@@ -23,7 +23,7 @@ def _share(params: RNNParams | None, own: RNNParams, cell: BaseRNNCell) -> None:
                 "Give params to the cell that contains others, or to those, not to both."
             )
         cell.params._params.update(params._params)
-    own._params.update(cell.params._params)
+    container_params._params.update(cell.params._params)
 
 
 class _Cells(BaseRNNCell):

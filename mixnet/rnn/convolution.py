@@ -91,8 +91,8 @@ class BaseConvRNNCell(BaseRNNCell):
             "dilate": h2h_dilate,
             "layout": conv_layout,
         }
-        one = sym.Convolution(sym.Variable("data"), **{**self._i2h, "num_filter": num_hidden})
-        _, shapes, _ = one.infer_shape(data=tuple(input_shape))
+        convolved = sym.Convolution(sym.Variable("data"), **{**self._i2h, "num_filter": num_hidden})
+        _, shapes, _ = convolved.infer_shape(data=tuple(input_shape))
         assert shapes is not None
         self._state_shape = (0, *shapes[0][1:])
 

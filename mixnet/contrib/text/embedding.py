@@ -278,8 +278,8 @@ class _TokenEmbedding(vocab.Vocabulary):
         Raises:
             MXNetError: the list is empty.
         """
-        one = not isinstance(tokens, list)
-        token_list = [tokens] if one else tokens
+        is_single = not isinstance(tokens, list)
+        token_list = [tokens] if is_single else tokens
         if not token_list:
             raise MXNetError("get_vecs_by_tokens: the list of tokens is empty.")
         numbers = []
@@ -289,7 +289,7 @@ class _TokenEmbedding(vocab.Vocabulary):
                 number = self._token_to_idx.get(token.lower())
             numbers.append(number or 0)
         vectors = _host(self._idx_to_vec)[numbers]
-        return _array(vectors[0] if one else vectors)
+        return _array(vectors[0] if is_single else vectors)
 
     def update_token_vectors(self, tokens: object, new_vectors: NDArray) -> None:
         """Give tokens other vectors.
@@ -306,11 +306,11 @@ class _TokenEmbedding(vocab.Vocabulary):
         """
         if self._idx_to_vec is None:
             raise CheckError("update_token_vectors: there are no vectors yet.")
-        one = not isinstance(tokens, list) or len(tokens) == 1
+        is_single = not isinstance(tokens, list) or len(tokens) == 1
         token_list = tokens if isinstance(tokens, list) else [tokens]
         shape = (len(token_list), self.vec_len)
         good = isinstance(new_vectors, NDArray) and (
-            new_vectors.shape == shape or (one and new_vectors.shape == shape[1:])
+            new_vectors.shape == shape or (is_single and new_vectors.shape == shape[1:])
         )
         if not good:
             raise CheckError(

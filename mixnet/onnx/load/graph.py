@@ -139,12 +139,12 @@ class _Input:
             for axis, extent in enumerate(self.shape)
         )
         known = self.shape if self.is_known else tuple(0 if is_open(e) else e for e in shape)
-        alone = (
+        advice = (
             f"For another shape, import the file with input_shapes={{{self.name!r}: (...)}}."
             if self.is_fixed
             else ""
         )
-        reading.input(self.name, shape, _dtype_of(self.info), known, alone)
+        reading.input(self.name, shape, _dtype_of(self.info), known, advice)
         variable = reading.values[self.name]
         for axis, number in numbers.items():
             reading.origins.set(number, variable, axis)

@@ -310,8 +310,8 @@ def _(g: Reading, call: Call) -> Any:
 def _(g: Reading, call: Call) -> Any:
     equation = call.get("equation").replace(" ", "")
     left, arrow, right = equation.partition("->")
-    once = sorted(each for each in {*left} if each.isalpha() and left.count(each) == 1)
-    right = right if arrow else "..." * ("..." in left) + "".join(once)
+    single = sorted(each for each in {*left} if each.isalpha() and left.count(each) == 1)
+    right = right if arrow else "..." * ("..." in left) + "".join(single)
     unused = next(each for each in string.ascii_letters if each not in equation)
     # Operands may have one axis here and none there.
     terms = [each or unused for each in left.split(",")]

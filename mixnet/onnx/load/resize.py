@@ -136,9 +136,9 @@ def _kept_ratio(
         }
     scales = [size / shape[a] for a, size in zip(axes, sizes, strict=True)]
     if policy != "stretch":
-        one = min(scales) if policy == "not_larger" else max(scales)
-        scales = [one] * len(axes)
-        sizes = [int(np.floor(one * shape[a] + 0.5)) for a in axes]
+        ratio = min(scales) if policy == "not_larger" else max(scales)
+        scales = [ratio] * len(axes)
+        sizes = [int(np.floor(ratio * shape[a] + 0.5)) for a in axes]
     return {a: (size, scale) for a, size, scale in zip(axes, sizes, scales, strict=True)}
 
 

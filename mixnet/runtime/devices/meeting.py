@@ -302,7 +302,7 @@ class _Transposed:
 
     def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         head, *rest = arrays
-        _, transpose = jax.vjp(lambda *own: self.exchange(own), *rest)
+        _, transpose = jax.vjp(lambda *values: self.exchange(values), *rest)
         return (*transpose((head, *map(jnp.zeros_like, rest[1:]))), *rest[1:], head)
 
     def __eq__(self, other: object) -> bool:

@@ -153,11 +153,11 @@ def record_small(call: Call, number: float | None, first: Value, second: Value |
     segment = local.segment
     if segment is None or segment.context is not where or segment.finished:
         segment = _open(where)
-    one = first.slot if first.segment is segment else segment.leaf(first)
+    slot = first.slot if first.segment is segment else segment.leaf(first)
     if second is None:
-        item: tuple[Call, int] | tuple[Call, int, int] = (call, one)
+        item: tuple[Call, int] | tuple[Call, int, int] = (call, slot)
     else:
-        item = (call, one, second.slot if second.segment is segment else segment.leaf(second))
+        item = (call, slot, second.slot if second.segment is segment else segment.leaf(second))
     entries = segment.entries
     number_before = len(entries)
     end = entries[-1][1] if number_before else 0

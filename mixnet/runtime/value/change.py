@@ -55,10 +55,10 @@ class Change:
             handle._check_write()
             base._check_write()
         if base is not handle:
-            whole = self._new.get(base)
-            if whole is None:
-                whole = self._before.setdefault(base, base._value)
-            value = handle._written_to(whole, value)
+            previous = self._new.get(base)
+            if previous is None:
+                previous = self._before.setdefault(base, base._value)
+            value = handle._written_to(previous, value)
         self._new[base] = value
 
     def commit(self) -> bool:

@@ -100,10 +100,10 @@ def _as_named_in(after: Pictured, before: Pictured) -> Pictured:
         blocks[path] = after.blocks.get(path, (kind, prefix))
     rows = []
     for row in before.rows:
-        own = before.blocks.get(row["path"], ("", ""))[1]
+        prefix_before = before.blocks.get(row["path"], ("", ""))[1]
         name = row["name"]
-        if own and name.startswith(own):
-            name = blocks[row["path"]][1] + name.removeprefix(own)
+        if prefix_before and name.startswith(prefix_before):
+            name = blocks[row["path"]][1] + name.removeprefix(prefix_before)
         rows.append({**row, "name": name})
     return replace(before, rows=rows, blocks=blocks)
 

@@ -76,10 +76,10 @@ def picture(
             _draw_edge(drawn, kind, path, shown[a], shown[b])
             if (a, b) in read_twice:
                 _draw_beside(drawn, curve(path), "s-line", shown[b])
-    for i, (key, face, corner, size, whole) in enumerate(
+    for i, (key, face, corner, size, is_drawn) in enumerate(
         zip(boxes, faces, layout.corners, sizes, shown, strict=True)
     ):
-        if whole:
+        if is_drawn:
             if i in outputs:
                 drawn.rect(corner[0], corner[1] + size[1] + 2, size[0], 3, "f-fg")
             _draw_box(drawn, face, corner, size, key < 0, key >= 0 and read.ops[key] is None)
@@ -117,12 +117,12 @@ def _window(
     layout: Layout, sizes: Sequence[tuple[float, float]], room: tuple[float, float], at: int | None
 ) -> _Window:
     """All of a layout if it can be read in the room, otherwise what is around a box."""
-    whole = min(1.0, room[0] / layout.width, room[1] / layout.height)
-    scale = whole if whole >= _LEAST else _PART
+    fitting = min(1.0, room[0] / layout.width, room[1] / layout.height)
+    scale = fitting if fitting >= _LEAST else _PART
     width, height = min(layout.width, room[0] / scale), min(layout.height, room[1] / scale)
     at = 0 if at is None or at >= len(sizes) else at
     left = top = 0.0
-    if sizes and whole < scale:
+    if sizes and fitting < scale:
         (x, y), (wide, tall) = layout.corners[at], sizes[at]
         left = min(max(0.0, x + wide / 2 - width / 2), layout.width - width)
         top = min(max(0.0, y + tall / 2 - height / 2), layout.height - height)

@@ -119,9 +119,9 @@ def _of_call(
             empty.error = _error(failed)
             return empty
     parts = [_of_program(program, title) for program in network.programs]
-    whole = parts[0] if len(parts) == 1 else _joined(parts, network.programs, title)
-    whole.error = _error(failed)
-    return whole
+    joined = parts[0] if len(parts) == 1 else _joined(parts, network.programs, title)
+    joined.error = _error(failed)
+    return joined
 
 
 def _of_program(program: Recording, title: str) -> Pictured:

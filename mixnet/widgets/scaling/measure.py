@@ -53,8 +53,8 @@ def measure_scaling(
         AttributeValueError: the counts, repeats or batch are not positive numbers.
         ContextError: there are not enough devices.
     """
+    _check_arguments(devices, repeats, batch, kind)
     counts = list(devices)
-    _check_arguments(counts, repeats, batch, kind)
     kind = _devices(kind, max(counts))
     steps: dict[int, Callable[[], Any]] = {}
     for n in counts:
@@ -92,10 +92,11 @@ def measure_scaling(
     return [run]
 
 
-def _check_arguments(counts: list[int], repeats: int, batch: int, kind: str | None) -> None:
+def _check_arguments(devices: Sequence[int], repeats: int, batch: int, kind: str | None) -> None:
+    counts = list(devices)
     if not counts or any(int(n) != n or n < 1 for n in counts) or len(set(counts)) < len(counts):
         raise AttributeValueError(
-            f"devices: expected different counts from 1, such as (1, 2, 4), got {counts!r}."
+            f"devices: expected different counts from 1, such as (1, 2, 4), got {devices!r}."
         )
     if repeats < 1 or batch <= 0:
         raise AttributeValueError(

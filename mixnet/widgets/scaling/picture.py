@@ -209,9 +209,9 @@ def bars(svg: Svg, rows: list[tuple[str, dict[str, float], float]], x: float, y:
         svg.text(at + 7, y, letter, "f-fg", 10, "middle")
         svg.text(at + 19, y, name, "f-dim", 11)
         at += 36 + 6.2 * len(name)
-    longest = max(max(sum(parts.values()), whole) for _, parts, whole in rows)
+    longest = max(max(sum(parts.values()), measured) for _, parts, measured in rows)
     scale = 640 / longest
-    for i, (text, parts, whole) in enumerate(rows):
+    for i, (text, parts, measured) in enumerate(rows):
         top, left = y + 12 + i * ROW, x + 100
         svg.text(x + 92, top + 12, text, "f-fg", 11, "end")
         for key, seconds in parts.items():
@@ -223,8 +223,8 @@ def bars(svg: Svg, rows: list[tuple[str, dict[str, float], float]], x: float, y:
             if width > 12:
                 svg.text(left + width / 2, top + 12, letter, "f-fg", 10, "middle")
             left += width
-        if whole:
-            mark = x + 100 + whole * scale
+        if measured:
+            mark = x + 100 + measured * scale
             svg.line(mark, top - 2, mark, top + ROW - 2, "s-hot")
-        label = f"{time_text(sum(parts.values()))}{f', whole {time_text(whole)}' if whole else ''}"
-        svg.text(max(left, x + 100 + whole * scale) + 6, top + 12, label, "f-dim", 10)
+        label = f"{time_text(sum(parts.values()))}{f', whole {time_text(measured)}' if measured else ''}"
+        svg.text(max(left, x + 100 + measured * scale) + 6, top + 12, label, "f-dim", 10)

@@ -266,8 +266,8 @@ def _checked(run: Mapping[str, Any]) -> dict[str, Any]:
                 f"points: expected n from 1 and thr (samples/s) above 0, got n={point['n']}, "
                 f"thr={point['thr']}."
             )
-        whole = {"lo": point["thr"], "hi": point["thr"], "repeat": 1, **point}
-        points.append({key: whole[key] for key in (*_OF_POINTS, *_PARTS) if key in whole})
+        complete = {"lo": point["thr"], "hi": point["thr"], "repeat": 1, **point}
+        points.append({key: complete[key] for key in (*_OF_POINTS, *_PARTS) if key in complete})
     checked = {key: run[key] for key in ("label", "origin", "batch")}
     return {**checked, "bytes": run.get("bytes"), "points": points}
 

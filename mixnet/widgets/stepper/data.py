@@ -248,9 +248,9 @@ def _is_in(name: str, fused: str) -> bool:
     """Whether a fused node, ``net/conv0+relu0``, holds a node: the folder stands before the
     first part alone.
     """
-    folder, _, own = name.rpartition("/")
+    folder, _, last = name.rpartition("/")
     prefix = f"{folder}/" if folder else ""
-    return fused.startswith(prefix) and own in fused.removeprefix(prefix).split("+")
+    return fused.startswith(prefix) and last in fused.removeprefix(prefix).split("+")
 
 
 def _across(names: list[str], later: list[dict[str, list[int]]]) -> dict[str, list[int]]:

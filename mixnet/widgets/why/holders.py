@@ -65,9 +65,9 @@ def holders(starts: Sequence[Iterable[Any]]) -> list[list[str]]:
         for walk in active:
             walk.look_at(variables)
         every = [value for walk in active for value in walk.level.values()]
-        own = {id(every), *scopes, *[number for walk in active for number in walk.own()]}
+        ignored = {id(every), *scopes, *[number for walk in active for number in walk.own()]}
         for holder in gc.get_referrers(*every):
-            if id(holder) in own or isinstance(holder, (FrameType, ModuleType)):
+            if id(holder) in ignored or isinstance(holder, (FrameType, ModuleType)):
                 continue
             references = {id(each): each for each in gc.get_referents(holder)}
             for walk in active:

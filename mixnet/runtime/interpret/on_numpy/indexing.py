@@ -199,10 +199,10 @@ class _Places:
         size.update({a: updates.shape[w] for a, w in zip(remaining, windows, strict=True)})
         rest = [a for a in range(len(shape)) if a not in (*self.indexed, *self.batched)]
         # Axes that are only partly written belong to the rows too, from position 0.
-        whole = [axis for axis in rest if size[axis] == shape[axis]]
-        self.parts = [a for a in range(len(shape)) if a not in whole and a in remaining]
-        self.rowed = [axis for axis in range(len(shape)) if axis not in whole]
-        self.front = [*self.rowed, *whole]
+        complete = [axis for axis in rest if size[axis] == shape[axis]]
+        self.parts = [a for a in range(len(shape)) if a not in complete and a in remaining]
+        self.rowed = [axis for axis in range(len(shape)) if axis not in complete]
+        self.front = [*self.rowed, *complete]
         self.back = [self.front.index(axis) for axis in range(len(shape))]
         self.length = math.prod(shape[axis] for axis in self.rowed)
         self.shape, self.size = shape, size
@@ -211,7 +211,7 @@ class _Places:
         }
         batch = [axis for axis in range(len(updates.shape)) if axis not in windows]
         of = dict(zip(remaining, windows, strict=True))
-        self.order = [*batch, *[of[a] for a in self.parts], *[of[a] for a in whole if a in of]]
+        self.order = [*batch, *[of[a] for a in self.parts], *[of[a] for a in complete if a in of]]
         self.clips, self.checks = "CLIP" in str(mode), "PROMISE" not in str(mode)
 
     def of(self, indices: np.ndarray, updates: np.ndarray) -> tuple[Any, Any, Any]:
