@@ -27,7 +27,6 @@ Invariants:
 from __future__ import annotations
 
 import threading
-import weakref
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -58,9 +57,8 @@ class _Part:
     def __init__(self, values: tuple[Value, ...], name: str):
         self.values = values
         self.holder = Later(name)
-        self.result = Value(values[0].spec, None, self.holder, 0)
-        # Weak: a result without readers is not filled, and its array is freed at once.
-        self.holder.references.append(weakref.ref(self.result))
+        # Held weakly: a result without readers is not filled, and its array is freed at once.
+        (self.result,) = self.holder.pending([values[0].spec])
         self.done: Done | None = None  # set once the contribution is computed
 
 
