@@ -65,7 +65,7 @@ with _collector_paused():
     from mixnet.legacy.as_mxnet import as_mxnet as as_mxnet
     from mixnet.process import interpreter as _interpreter
     from mixnet.process import interrupt as _interrupt
-    from mixnet.process.lazy import submodules as _submodules
+    from mixnet.process.lazy import names_later as _names_later
     from mixnet.runtime import forked as _forked
     from mixnet.util import is_np_array as is_np_array
     from mixnet.util import is_np_shape as is_np_shape
@@ -146,8 +146,7 @@ _SHORT = {
     "viz": "visualization",
     "why": "widgets.why",
 }
-__getattr__, __dir__ = _submodules(
-    __name__,
-    {**{each: f".{each}" for each in _LATER}, **{k: f".{v}" for k, v in _SHORT.items()}},
+__getattr__, __dir__ = _names_later(
     globals(),
+    {**{each: f".{each}" for each in _LATER}, **{k: f".{v}" for k, v in _SHORT.items()}},
 )

@@ -97,12 +97,12 @@ def as_numbers(source: object, dtype: np.dtype | None = None) -> np.ndarray:
         and dtype.kind in "iu"
         and not isinstance(source, np.ndarray | np.generic)
     ):
-        data = _whole(data)
+        data = _truncated(data)
     with np.errstate(invalid="ignore", over="ignore"):  # what does not fit wraps, as everywhere
         return data.astype(dtype)
 
 
-def _whole(numbers: np.ndarray) -> np.ndarray:
+def _truncated(numbers: np.ndarray) -> np.ndarray:
     """The whole parts of Python's numbers, which then wrap; an array's would saturate."""
     if not (np.abs(numbers) < 2.0**63).all():  # nor NaN
         raise TypeError("NaN, infinity and numbers beyond int64 are not whole numbers.")

@@ -29,7 +29,6 @@ from mixnet.base import (
     MXNetError,
     NotDefinedError,
     ShapeError,
-    names_later,
 )
 from mixnet.context import cpu
 from mixnet.dtype import CODES, as_dtype
@@ -39,6 +38,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.control.custom import add_factory
 from mixnet.ops.registry import OPERATORS, find
 from mixnet.process import locks
+from mixnet.process.lazy import names_later
 from mixnet.runtime.record.keys import drawing_in_operator
 from mixnet.runtime.value.state import separate_recording
 from mixnet.runtime.value.value import Value
@@ -509,5 +509,5 @@ c_int_p = ctypes.POINTER(ctypes.c_int)
 
 # MXNet's oldest interface, which few programs need.
 __getattr__, __dir__ = names_later(
-    globals(), "mixnet.legacy.python_op", ("NDArrayOp", "NumpyOp", "PythonOp")
+    globals(), dict.fromkeys(("NDArrayOp", "NumpyOp", "PythonOp"), "mixnet.legacy.python_op:")
 )

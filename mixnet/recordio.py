@@ -28,15 +28,14 @@ from mixnet.base import (
     open_file,
 )
 from mixnet.files import pixels
-from mixnet.files.reading import lines_of
+from mixnet.files.reading import lines_of, read_up_to
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.process.lazy import submodules as _submodules
+from mixnet.process.lazy import names_later as _names_later
 
 MAGIC = 0xCED7230A
 _MAGIC_BYTES = struct.pack("<I", MAGIC)
 _HEAD = struct.Struct("<II")
 _LENGTH_BITS = 29
-_CHUNK = 1 << 20  # of long records
 _MOST = (1 << 63) - 1  # the last place in a file that there can be
 _WHOLE, _FIRST, _MIDDLE, _LAST = range(4)
 
@@ -108,24 +107,13 @@ def read_record(file: IO[bytes], name: str) -> bytes | None:
                 f"not a record file."
             )
         padded = -(-length // 4) * 4
-        body = _read(file, padded)
+        body = read_up_to(file, padded)
         if len(body) < padded:
             raise _truncated(file, name)
         parts.append(body if padded == length else body[:length])
         if flag in (_WHOLE, _LAST):
             return parts[0] if flag == _WHOLE else _MAGIC_BYTES.join(parts)
         head = file.read(8)
-
-
-def _read(file: IO[bytes], size: int) -> bytes:
-    """Up to ``size`` bytes; memory grows with what is there, not with what was said."""
-    if size <= _CHUNK:
-        return file.read(size)
-    parts = []
-    while size > 0 and (part := file.read(min(size, _CHUNK))):
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
 
 
 def _truncated(file: IO[bytes], name: str) -> FileFormatError:
@@ -498,7 +486,7 @@ def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, Any]:
 
 
 # OpenCV is imported on first use.
-__getattr__, __dir__ = _submodules(__name__, {"cv2": "cv2"}, globals())
+__getattr__, __dir__ = _names_later(globals(), {"cv2": "cv2"})
 
 # What `import *` brings: what MXNet's module brings.
 __all__ = [

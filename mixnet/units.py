@@ -35,9 +35,9 @@ def time_text(seconds: float) -> str:
 
 
 def _long_time_text(seconds: float) -> str:
-    sign, whole = "-" if seconds < 0 else "", math.floor(abs(seconds) + 0.5)
-    unit, size, smaller, part = next(each for each in _LONG if whole >= each[1])
-    many, rest = divmod(math.floor(whole / part + 0.5), size // part)
+    sign, rounded = "-" if seconds < 0 else "", math.floor(abs(seconds) + 0.5)
+    unit, size, smaller, part = next(each for each in _LONG if rounded >= each[1])
+    many, rest = divmod(math.floor(rounded / part + 0.5), size // part)
     return f"{sign}{many:,} {unit}" + (f" {rest} {smaller}" if rest else "")
 
 

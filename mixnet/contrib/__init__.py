@@ -3,7 +3,7 @@
 from mixnet.contrib import autograd as autograd
 from mixnet.ndarray import contrib as nd
 from mixnet.ndarray import contrib as ndarray
-from mixnet.process.lazy import submodules as _submodules
+from mixnet.process.lazy import names_later as _names_later
 from mixnet.symbol import contrib as sym
 from mixnet.symbol import contrib as symbol
 
@@ -18,6 +18,6 @@ _NAMES = (
     "text",
 )
 
-__getattr__, __dir__ = _submodules(
-    __name__, {**{each: f".{each}" for each in _NAMES}, "quant": ".quantization"}, globals()
+__getattr__, __dir__ = _names_later(
+    globals(), {**{each: f".{each}" for each in _NAMES}, "quant": ".quantization"}
 )

@@ -49,9 +49,9 @@ class DataLoaderIter(DataIter):
     def _padded(self, value: Any) -> Any:
         if not self.getpad():
             return value.astype(self.dtype)
-        whole = zeros((self.batch_size, *value.shape[1:]), dtype=self.dtype)
-        whole[: value.shape[0]] = value.astype(self.dtype)
-        return whole
+        batch = zeros((self.batch_size, *value.shape[1:]), dtype=self.dtype)
+        batch[: value.shape[0]] = value.astype(self.dtype)
+        return batch
 
     def getdata(self) -> list[Any]:
         """The data of the batch; a last one that is too small is filled up with zeros."""

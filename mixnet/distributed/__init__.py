@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import typing
 
 from mixnet.distributed.job import Job as Job
 from mixnet.distributed.job import JobError as JobError
 from mixnet.distributed.job import WorkerLostError as WorkerLostError
 from mixnet.distributed.job import find_job as find_job
+from mixnet.process.lazy import names_later as _names_later
 
 if typing.TYPE_CHECKING:
     from mixnet.distributed.measuring import Measured as Measured
@@ -23,26 +23,11 @@ if typing.TYPE_CHECKING:
 
 
 # A scheduler imports this package, and starts before the rest of mixnet is loaded.
-_LATER = {
-    "World": "processes",
-    "world": "processes",
-    "Measured": "measuring",
-    "MeasuredStep": "measuring",
-    "MeasureError": "measuring",
-    "measure": "measuring",
-    "Topology": "transfers",
-    "Transfer": "transfers",
-    "topology": "transfers",
-}
-
-
-def __getattr__(name: str) -> typing.Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+__getattr__, __dir__ = _names_later(
+    globals(),
+    {
+        **dict.fromkeys(("World", "world"), ".processes:"),
+        **dict.fromkeys(("Measured", "MeasuredStep", "MeasureError", "measure"), ".measuring:"),
+        **dict.fromkeys(("Topology", "Transfer", "topology"), ".transfers:"),
+    },
+)

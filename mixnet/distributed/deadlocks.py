@@ -78,11 +78,12 @@ class Deadlocks:
 
     def _awaited_by(self, rank: int) -> list[int]:
         """Processes that have to begin the exchange of another one, but wait themselves."""
-        own = self._waiting[rank]
+        state = self._waiting[rank]
         return [
             each
-            for each in own.ranks or self._all
-            if each in self._waiting and self._waiting[each].begun.get(own.ranks, 0) < own.number
+            for each in state.ranks or self._all
+            if each in self._waiting
+            and self._waiting[each].begun.get(state.ranks, 0) < state.number
         ]
 
     def _circle(self, start: int) -> list[int]:

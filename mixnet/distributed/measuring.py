@@ -167,25 +167,8 @@ def measure(
         AttributeValueError: a number is out of range.
         MeasureError: a job failed, or took longer than ``timeout``; shows its output.
     """
-    if not callable(getattr(network, "export", None)):
-        raise AttributeTypeError(
-            f"measure: network must be a gluon.HybridBlock, which can be exported to other processes, not "
-            f"{type(network).__name__}."
-        )
-    if not callable(getattr(data, "asnumpy", None)) or not shape_of(data):
-        raise AttributeTypeError(
-            "measure: data must be an NDArray with the batch of one worker, (batch, ...), not "
-            f"{type(data).__name__}."
-        )
+    _check_arguments(network, data, steps, repeats, timeout, device_seconds)
     counts = _counts(workers)
-    if min(steps, repeats) < 1 or not timeout > 0:
-        raise AttributeValueError(
-            f"measure: steps, repeats and timeout must be above 0, not {steps}, {repeats} and {timeout}."
-        )
-    if device_seconds is not None and not 0 < device_seconds < 60:
-        raise AttributeValueError(
-            f"measure: device_seconds={device_seconds}: expected seconds above 0 and below 60, or None."
-        )
     with tempfile.TemporaryDirectory() as folder:
         _export(network, data, Path(folder))
         settings = {
@@ -210,6 +193,34 @@ def measure(
         int(repeats),
         tuple(MeasuredStep(**{key: each[key] for key in _FIELDS}) for each in answers),
     )
+
+
+def _check_arguments(
+    network: object,
+    data: object,
+    steps: int,
+    repeats: int,
+    timeout: float,
+    device_seconds: float | None,
+) -> None:
+    if not callable(getattr(network, "export", None)):
+        raise AttributeTypeError(
+            f"measure: network must be a gluon.HybridBlock, which can be exported to other processes, not "
+            f"{type(network).__name__}."
+        )
+    if not callable(getattr(data, "asnumpy", None)) or not shape_of(data):
+        raise AttributeTypeError(
+            "measure: data must be an NDArray with the batch of one worker, (batch, ...), not "
+            f"{type(data).__name__}."
+        )
+    if min(steps, repeats) < 1 or not timeout > 0:
+        raise AttributeValueError(
+            f"measure: steps, repeats and timeout must be above 0, not {steps}, {repeats} and {timeout}."
+        )
+    if device_seconds is not None and not 0 < device_seconds < 60:
+        raise AttributeValueError(
+            f"measure: device_seconds={device_seconds}: expected seconds above 0 and below 60, or None."
+        )
 
 
 _FIELDS = tuple(MeasuredStep.__dataclass_fields__)

@@ -390,7 +390,7 @@ class World:
             ):
                 done(reason)
             elif not number:
-                self._turns.run_here(turn)
+                self._turns.run_now(turn)
 
         current.engine.push_async(
             start,
@@ -461,8 +461,8 @@ class World:
 
     def _by_program(self, exchange: Exchange, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         with jax.enable_x64(True):
-            whole = [over_processes(array, self._sharding) for array in arrays]
-            results = program_of(exchange, self._sharding)(*whole)
+            global_arrays = [over_processes(array, self._sharding) for array in arrays]
+            results = program_of(exchange, self._sharding)(*global_arrays)
             return [np.asarray(each.addressable_data(0)) for each in results]
 
     def check(self) -> None:

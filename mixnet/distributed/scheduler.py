@@ -264,15 +264,17 @@ class Scheduler:
         return port
 
     def _give_up(self) -> None:
-        here = [f"rank {', '.join(map(str, sorted(self.workers)))}"] if self.workers else []
-        here += [f"process {peer.pid} on {peer.host}" for peer in self.waiting]  # without a number
+        present = [f"rank {', '.join(map(str, sorted(self.workers)))}"] if self.workers else []
+        present += [
+            f"process {peer.pid} on {peer.host}" for peer in self.waiting
+        ]  # without a number
         missing = [i for i in range(self.job.workers) if i not in self.workers]
         text = f"rank {', '.join(map(str, missing))}"
         if self.waiting:
             text = f"{len(missing) - len(self.waiting)} of {self.job.workers} workers"
         self._refuse_all(
             f"After {self.seconds:g} s {text} had not come; of {self.job.workers} workers "
-            f"{', '.join(here) or 'none'} had. Look at what the missing ones printed; if they only need "
+            f"{', '.join(present) or 'none'} had. Look at what the missing ones printed; if they only need "
             f"longer to start, set MIXNET_JOIN_SECONDS."
         )
 

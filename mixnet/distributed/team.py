@@ -56,11 +56,11 @@ class WorldTeam(Team):
         self.sums = SumsOver(sums_in_one)
         (device,) = world._sharding.addressable_devices
         self.devices = (device,)
-        self._here = SingleDeviceSharding(device)
+        self._own_device = SingleDeviceSharding(device)
 
     def whole(self, struct: jax.ShapeDtypeStruct, parts: list[Any]) -> Any:
         """The global array of which this is the local part."""
-        return super().whole(struct, [on_device(np.asarray(parts[0]), self._here)])
+        return super().whole(struct, [on_device(np.asarray(parts[0]), self._own_device)])
 
     def parts(self, whole: Any, spec: Spec) -> list[Any]:
         """The local part of an array, computed."""

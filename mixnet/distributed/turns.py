@@ -135,31 +135,31 @@ class Turns:
         self._turn: Turn | None = None
         self._watch = Watch()
         self._lock = threading.Lock()  # of the two
-        self._here = _OfThread()
+        self._of_thread = _OfThread()
         threading.Thread(target=self._run, name="mixnet exchanges", daemon=True).start()
 
     def put(self, turn: Turn) -> None:
         """Begin an exchange in this thread if it is short. The thread of exchanges goes on with it,
         unless another one does first.
         """
-        line = self._here.line
+        line = self._of_thread.line
         if line is not None:  # the end of one turn in this thread leads to the next: no recursion
             line.append(turn)
             return
-        line = self._here.line = deque([turn])
+        line = self._of_thread.line = deque([turn])
         try:
             with Deferred():  # an exchange that has begun goes on
                 while line:
                     self._begin(line.popleft())
         finally:
-            self._here.line = None
+            self._of_thread.line = None
 
     def _begin(self, turn: Turn) -> None:
         with self._lock:
             self._turn = turn
         self._leave(turn, turn.run() if turn.is_short else WITHOUT_LIMIT)
 
-    def run_here(self, turn: Turn) -> None:
+    def run_now(self, turn: Turn) -> None:
         """Run an exchange in this thread, which needs its result, unless it has to wait for long.
 
         This saves waking the background thread, which would then have to wake this one.

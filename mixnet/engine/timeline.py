@@ -43,7 +43,7 @@ class Timeline:
         self.on = False
         self.watchers: list[Callable[[Task], None]] = []
         self._rows: deque[dict[str, Any]] = deque(maxlen=capacity)
-        self._here = _OfThread()
+        self._of_thread = _OfThread()
 
     def start(self) -> None:
         """Record a row for everything pushed from now on."""
@@ -60,7 +60,7 @@ class Timeline:
     @property
     def caller(self) -> str:
         """The Python operator whose code this thread is running, or empty."""
-        return self._here.caller
+        return self._of_thread.caller
 
     @contextmanager
     def called_by(self, caller: str) -> Iterator[None]:
@@ -69,22 +69,22 @@ class Timeline:
         Args:
             caller: the operator's name.
         """
-        before, self._here.caller = self.caller, caller
+        before, self._of_thread.caller = self.caller, caller
         started = now()
         try:
             yield
         finally:
-            self._here.caller = before
+            self._of_thread.caller = before
             if self.on:
                 self._rows.append(_row_of_python(caller, started))
 
     def note(self, decision: Sequence[Any]) -> None:
         """Store plain data about the program of the task that is just ending, for its row."""
-        self._here.decision = list(decision)
+        self._of_thread.decision = list(decision)
 
     def add(self, task: Task) -> None:
         """Add the row of a task that has just ended."""
-        decision, self._here.decision = self._here.decision, None
+        decision, self._of_thread.decision = self._of_thread.decision, None
         assert task.stamps is not None
         # A row always has four times, so readers need no special cases.
         while len(task.stamps) < 4:  # the work was interrupted

@@ -48,6 +48,12 @@ class Input:
         return any(not isinstance(each, int) for each in self.shape)
 
 
+def symbol_name(extent: str) -> str:
+    """The name of an extent with the characters that JAX allows in names of symbolic dimensions."""
+    name = "".join(c if c.isalnum() else "_" for c in extent)
+    return name if name[:1].isalpha() else f"n_{name}"
+
+
 @dataclass(frozen=True)
 class Network:
     """A network that is to be exported.

@@ -12,7 +12,7 @@ from jax import export
 
 from mixnet.base import AttributeValueError, DTypeError, MXNetError
 from mixnet.export import network
-from mixnet.export.network import Network, network_of, refusal
+from mixnet.export.network import Network, network_of, refusal, symbol_name
 from mixnet.export.stablehlo_file import write_program
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
@@ -188,8 +188,7 @@ def _structs(net: Network) -> list[jax.ShapeDtypeStruct]:
 def _symbol(extent: Any, number: int, axis: int, scope: Any) -> Any:
     name = f"input{number}_axis{axis}"
     if isinstance(extent, str):
-        name = "".join(c if c.isalnum() else "_" for c in extent)
-        name = name if name[:1].isalpha() else f"n_{name}"
+        name = symbol_name(extent)
     return export.symbolic_shape(name, scope=scope)[0]
 
 

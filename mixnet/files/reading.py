@@ -106,22 +106,30 @@ def unpacking(path: str | os.PathLike[str], error: Exception) -> FileFormatError
     )
 
 
-def read_packed(file: IO[bytes], size: int, path: str | os.PathLike[str]) -> bytes:
-    """The next ``size`` bytes of a file that may be packed, fewer at its end.
+def read_up_to(file: IO[bytes], size: int) -> bytes:
+    """The next ``size`` bytes of a file, fewer at its end.
 
-    Memory grows with what is there, not with what a header says.
+    Memory grows with the file's content, not with the size that a header claims.
+    """
+    if size <= _CHUNK:
+        return file.read(max(size, 0))
+    parts: list[bytes] = []
+    while size > 0 and (part := file.read(min(size, _CHUNK))):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def read_packed(file: IO[bytes], size: int, path: str | os.PathLike[str]) -> bytes:
+    """:func:`read_up_to` of a file that may be packed.
 
     Raises:
         FileFormatError: what is packed is damaged.
     """
-    parts: list[bytes] = []
     try:
-        while size > 0 and (part := file.read(min(size, _CHUNK))):
-            parts.append(part)
-            size -= len(part)
+        return read_up_to(file, size)
     except (EOFError, zlib.error, OSError) as error:
         raise unpacking(path, error) from None
-    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 class FileBytes:
@@ -157,9 +165,9 @@ class FileBytes:
         content = os.pread(self._number, size, offset)
         if len(content) < size:
             # The system gives at most 2 GiB at once.
-            whole = np.empty(size, np.uint8)
-            self.read_into(offset, whole)
-            return whole.tobytes()
+            array = np.empty(size, np.uint8)
+            self.read_into(offset, array)
+            return array.tobytes()
         return content
 
     def read_into(self, offset: int, target: np.ndarray) -> None:

@@ -18,7 +18,7 @@ from mixnet.gluon.parameter import Parameter as Parameter
 from mixnet.gluon.parameter import ParameterDict as ParameterDict
 from mixnet.gluon.parameter import tensor_types as tensor_types
 from mixnet.gluon.trainer import Trainer as Trainer
-from mixnet.process.lazy import submodules as _submodules
+from mixnet.process.lazy import names_later as _names_later
 
 if TYPE_CHECKING:
     from mixnet.gluon import contrib as contrib
@@ -26,6 +26,6 @@ if TYPE_CHECKING:
     from mixnet.gluon import model_zoo as model_zoo
 
 # Loaded on first use: it is two thirds of the import time of this package.
-__getattr__, __dir__ = _submodules(
-    __name__, {each: f".{each}" for each in ("contrib", "data", "model_zoo")}, globals()
+__getattr__, __dir__ = _names_later(
+    globals(), {each: f".{each}" for each in ("contrib", "data", "model_zoo")}
 )

@@ -18,6 +18,12 @@ from mixnet.base import (
 from mixnet.context import Context
 from mixnet.files.whole_file import write_whole
 from mixnet.gluon.parameter import Parameter, ParameterDict
+from mixnet.gluon.parameter.arrays import (
+    arrays_of,
+    gradients_of,
+    is_initialized,
+    learned_arrays,
+)
 from mixnet.kvstore import KVStore, KVStoreBase
 from mixnet.kvstore import create as create_kvstore
 from mixnet.kvstore.kvstore import takes_all_at_once
@@ -87,14 +93,14 @@ class Trainer:
     def _check_contexts(self) -> list[Context]:
         contexts: list[Context] | None = None
         for each in self._params:
-            own = each.list_ctx()
-            if contexts not in (None, own):
+            own_contexts = each.list_ctx()
+            if contexts not in (None, own_contexts):
                 raise CheckError(
                     f"All Parameters must be initialized on the same set of contexts, but Parameter "
-                    f"{each.name} is initialized on {own} while previous Parameters are initialized "
+                    f"{each.name} is initialized on {own_contexts} while previous Parameters are initialized "
                     f"on {contexts}."
                 )
-            contexts = own
+            contexts = own_contexts
         return contexts or []
 
     def _init_optimizer(
@@ -198,8 +204,8 @@ class Trainer:
             raise AttributeTypeError(
                 f"kvstore must be KVStore, str or None, not {type(kvstore).__name__}."
             )
-        alone = len(self._contexts) < 2 and not self._contains_sparse_weight
-        if alone and "dist" not in kvstore and kvstore != "horovod":
+        is_local = len(self._contexts) < 2 and not self._contains_sparse_weight
+        if is_local and "dist" not in kvstore and kvstore != "horovod":
             return None
         created: KVStoreBase = create_kvstore(kvstore)
         return created
@@ -214,12 +220,12 @@ class Trainer:
 
     def _init_params(self) -> None:
         """Add the initialized parameters to the store."""
-        ready = [each for each in self._params_to_init if each._arrays]
-        waiting = [each for each in self._params_to_init if not each._arrays]
+        ready = [each for each in self._params_to_init if is_initialized(each)]
+        waiting = [each for each in self._params_to_init if not is_initialized(each)]
         if self._kvstore is not None and ready:
             with RecordingScope(False, None):
                 keys = [self._param2idx[each.name] for each in ready]
-                arrays = [_arrays(each) for each in ready]
+                arrays = [arrays_of(each) for each in ready]
                 self._on_store(
                     "broadcast", keys, [each[0] for each in arrays], arrays, in_order=False
                 )
@@ -315,7 +321,7 @@ class Trainer:
 
         if self._update_on_kvstore:  # the store updates all values or none
             if not ignore_stale_grad:
-                for each, arrays in [(each, _arrays(each)) for _, each in self._learned()]:
+                for each, arrays in [(each, arrays_of(each)) for _, each in self._learned()]:
                     self._check_fresh(each, arrays)
             step()
         elif self._kvstore is None and _STEP.are_those_of(self):
@@ -339,9 +345,9 @@ class Trainer:
         learned = self._learned()
         if not ignore_stale_grad:
             for _, each in learned:
-                self._check_fresh(each, _arrays(each))
-        arrays = [_arrays(each) for _, each in learned]
-        gradients = [_gradients(each) for _, each in learned]
+                self._check_fresh(each, arrays_of(each))
+        arrays = [arrays_of(each) for _, each in learned]
+        gradients = [gradients_of(each) for _, each in learned]
         with RecordingScope(False, None):
             self._on_store("_step", [i for i, _ in learned], gradients, arrays)
         flush("Trainer.step")
@@ -409,23 +415,12 @@ class Trainer:
     def _learned(self) -> list[tuple[int, Parameter]]:
         return [(i, each) for i, each in enumerate(self._params) if each.grad_req != "null"]
 
-    def _learned_arrays(self) -> list[tuple[int, Parameter, list[NDArray]]]:
-        """What is learned: numbers and parameters, with the arrays of all contexts."""
-        learned = []
-        for i, each in enumerate(self._params):
-            if type(each) is Parameter and each._arrays:  # without calls: every step comes here
-                if each._grad_req != "null":
-                    learned.append((i, each, list(each._arrays.values())))
-            elif each.grad_req != "null":
-                learned.append((i, each, _arrays(each)))
-        return learned
-
     def _allreduce_grads(self) -> None:
         if self._kvstore is None:
             return
         learned = self._learned()
         keys = [i for i, _ in learned]
-        gradients = [_gradients(each) for _, each in learned]
+        gradients = [gradients_of(each) for _, each in learned]
         with RecordingScope(False, None):
             if self._update_on_kvstore:
                 self._push_pull(dict(learned), gradients)
@@ -439,7 +434,7 @@ class Trainer:
         pushed = dict(zip(learned, gradients, strict=True))
         dense = {i: each for i, each in learned.items() if each._stype == "default"}
         both = [i for i, each in dense.items() if each._grad_stype == "default"]
-        arrays = {i: _arrays(each) for i, each in dense.items()}
+        arrays = {i: arrays_of(each) for i, each in dense.items()}
         self._on_store("pushpull", both, [pushed[i] for i in both], [arrays[i] for i in both])
         alone = [
             i for i, each in learned.items() if i not in dense or each._grad_stype != "default"
@@ -454,7 +449,7 @@ class Trainer:
     def _update_devices(self, ignore_stale_grad: bool) -> None:
         if self._kvstore is not None and self._update_on_kvstore:
             return  # the store has updated them
-        unrecorded(partial(self._update_arrays, self._learned_arrays(), ignore_stale_grad))
+        unrecorded(partial(self._update_arrays, learned_arrays(self._params), ignore_stale_grad))
 
     def _update_arrays(
         self, learned: list[tuple[int, Parameter, list[NDArray]]], ignore_stale_grad: bool
@@ -464,7 +459,7 @@ class Trainer:
         updates: list[tuple[list[int], list[Any], list[Any]]] = [
             ([], [], []) for _ in self._updaters
         ]
-        noted = noted_writes()
+        writes = noted_writes()
         for i, each, arrays in learned:
             if not ignore_stale_grad:
                 self._check_fresh(each, arrays)
@@ -482,8 +477,8 @@ class Trainer:
                     grads.append(gradient)
                     weights.append(data)
                 if mark is not None:
-                    if noted is not None:
-                        noted.append((mark, "fresh", mark.fresh, False))
+                    if writes is not None:
+                        writes.append((mark, "fresh", mark.fresh, False))
                     mark.fresh = False
         if self._amp_loss_scaler is not None:
             by_parameter = [list(zip(*each, strict=True)) for each in updates]
@@ -568,7 +563,7 @@ class Trainer:
     def _weights(self, place: int) -> dict[int, NDArray | None]:
         """Parameters on the context with this index; None if they are not initialized."""
         return {
-            i: list(each._arrays.values())[place] if each._arrays else None
+            i: arrays_of(each)[place] if is_initialized(each) else None
             for i, each in enumerate(self._params)
         }
 
@@ -604,18 +599,3 @@ def _size(parameter: Parameter) -> int:
     for extent in parameter.shape or ():
         size *= max(extent, 0)
     return size
-
-
-def _arrays(parameter: Parameter) -> list[NDArray]:
-    """The arrays of a parameter, one per context, also for a row_sparse one."""
-    if type(parameter) is not Parameter and parameter._stype == "default":
-        return parameter.list_data()  # may be overridden
-    parameter._check()
-    return list(parameter._arrays.values())
-
-
-def _gradients(parameter: Parameter, arrays: list[NDArray] | None = None) -> list[NDArray]:
-    """The gradients of a parameter, one per context; ``arrays`` are those of the parameter, if at hand."""
-    if type(parameter) is not Parameter:
-        return parameter.list_grad()
-    return [each.grad for each in arrays or _arrays(parameter)]

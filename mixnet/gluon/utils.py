@@ -238,6 +238,16 @@ def _target(url: str, path: str | None) -> str:
     return os.path.join(path, url.split("/")[-1]) if os.path.isdir(path) else path
 
 
+def _fetch_checked(url: str, part: str, verify_ssl: bool, sha1_hash: str | None) -> None:
+    _fetch(url, part, verify_ssl)
+    if sha1_hash and not check_sha1(part, sha1_hash):
+        os.unlink(part)
+        raise OSError(
+            f"the content does not have the SHA-1 {sha1_hash}: the server has a different "
+            f"file, or the download was damaged"
+        )
+
+
 def download(
     url: str,
     path: str | None = None,
@@ -289,13 +299,7 @@ def download(
     for attempt in itertools.count(1):
         try:
             print(f"Downloading {path} from {url}...")
-            _fetch(url, part, verify_ssl)
-            if sha1_hash and not check_sha1(part, sha1_hash):
-                os.unlink(part)
-                raise OSError(
-                    f"the content does not have the SHA-1 {sha1_hash}: the server has a different "
-                    f"file, or the download was damaged"
-                )
+            _fetch_checked(url, part, verify_ssl, sha1_hash)
             replace_file(part, path)
             break
         except OSError as error:

@@ -120,6 +120,11 @@ class Node:
         """This node, if these are its inputs; otherwise the same operation on them."""
         return self if inputs == self.inputs else self.replaced(inputs)
 
+    def in_mode(self, training: bool) -> Any:
+        """The attributes in training or in prediction mode."""
+        assert self.op is not None
+        return (*self.statics[:-1], training) if self.op.takes_training else self.statics
+
     def made_from(self, other: Node) -> Node:
         """This node, with the line and the order of the node that it was derived from, if set there."""
         if other.line is not None:

@@ -48,7 +48,7 @@ class SubGraph:
     def _draws(self, training: bool) -> tuple[dict[Node, int], int]:
         numbers = self._numbers.get(training)
         if numbers is None:
-            statics = partial(_statics, training=training)
+            statics = partial(Node.in_mode, training=training)
             numbers = numbers_of_draws(self._nodes, self.called, statics)
             self._numbers[training] = numbers
         return numbers
@@ -64,7 +64,7 @@ class SubGraph:
 
         def watch(node: Node, number: int, inputs: Sequence[Any]) -> None:
             known = tuple([(each.shape, np.dtype(each.dtype)) for each in inputs])
-            demands.append((number, node.op.demands(_statics(node, training), known, node.scalars)))
+            demands.append((number, node.op.demands(node.in_mode(training), known, node.scalars)))
 
         specs = [None if e is None else jax.ShapeDtypeStruct(e.shape, e.dtype) for e in arrays]
         stream = jax.ShapeDtypeStruct(*STREAM_SPEC)
@@ -92,11 +92,11 @@ class SubGraph:
             inputs = [known[entry.node, entry.index] for entry in node.inputs]
             scalars = list(node.scalars)
             if node.op.takes_key:
-                if watch is not None and node.op.draws(_statics(node, training)):
+                if watch is not None and node.op.draws(node.in_mode(training)):
                     watch(node, numbers[node], inputs)
                 inputs.append(stream)
                 scalars.append(float(numbers[node]))
-            for i, output in enumerate(node.op.apply(_statics(node, training), inputs, scalars)):
+            for i, output in enumerate(node.op.apply(node.in_mode(training), inputs, scalars)):
                 known[node, i] = output
         return [known[entry.node, entry.index] for entry in self.graph.heads]
 
@@ -106,8 +106,3 @@ class SubGraph:
 
     def __repr__(self) -> str:
         return f"<subgraph of {len(self.graph.nodes)} nodes>"
-
-
-def _statics(node: Node, training: bool) -> Any:
-    assert node.op is not None
-    return (*node.statics[:-1], training) if node.op.takes_training else node.statics

@@ -47,8 +47,8 @@ def to_json(graph: Graph) -> str:
     """The text of a symbol file."""
     facts = {"is_np_shape": ["int", 1]} if is_np_shape() else {}
     facts.update(_order_of_draws(graph))
-    whole = {**_rows(graph), "attrs": {**facts, "mxnet_version": ["int", VERSION]}}
-    return _text(whole)
+    content = {**_rows(graph), "attrs": {**facts, "mxnet_version": ["int", VERSION]}}
+    return _text(content)
 
 
 _LONGEST_LINE = 10  # the most items of a list on one line
@@ -108,12 +108,12 @@ def _outputs(node: Node) -> int:
     """The number of outputs of a node, as MXNet counts them."""
     if node.op is None:
         return 1
-    here = node.op.num_outputs(node.statics, len(node.inputs))
-    most = _MOST_OUTPUTS.get(node.op.name, here)
+    count = node.op.num_outputs(node.statics, len(node.inputs))
+    most = _MOST_OUTPUTS.get(node.op.name, count)
     where = _WHERE_MORE.get(node.op.name)
     if where is not None and not where(node.op.keywords(node.statics)):
-        return here
-    return max(here, most)
+        return count
+    return max(count, most)
 
 
 def _order_of_draws(graph: Graph) -> dict[str, Any]:
@@ -396,14 +396,14 @@ def make_node(
     States that an old file omits become variables; with ``completed``, so do all other missing inputs.
     """
     operator = find(op)
-    own = {k: v for k, v in attrs.items() if k in operator.attributes}
+    declared = {k: v for k, v in attrs.items() if k in operator.attributes}
     if bodies:
-        own["subgraphs"] = bodies
+        declared["subgraphs"] = bodies
     if op == "Custom":  # other attributes are parameters of the user's operator
-        more = {k: v for k, v in attrs.items() if k not in own and not k.startswith("__")}
-        own["parameters"] = tuple(sorted(more.items()))
+        more = {k: v for k, v in attrs.items() if k not in declared and not k.startswith("__")}
+        declared["parameters"] = tuple(sorted(more.items()))
     try:
-        statics, scalars = operator.bind(own)
+        statics, scalars = operator.bind(declared)
     except MXNetError as error:
         raise type(error)(f"Node {name!r}: {error}") from None
     if (operator.states or completed) and not operator.variadic:

@@ -112,15 +112,15 @@ def grouped_allreduce_(
         postscale_factor: multiplies the result.
         process_set: the processes that take part.
     """
-    here = process_set._exchanges("allreduce")
+    world = process_set._exchanges("allreduce")
     with RecordingScope(False, None):
         if prescale_factor != 1:
             for each in tensors:
                 each *= prescale_factor
-        _exchange(here, sums, tensors, priority, "all-reduce")
+        _exchange(world, sums, tensors, priority, "all-reduce")
         for each in tensors:
             if average:
-                each /= here.size
+                each /= world.size
             if postscale_factor != 1:
                 each *= postscale_factor
     return list(tensors)
@@ -177,11 +177,11 @@ def allgather(
         priority: has no effect.
         process_set: the processes that take part.
     """
-    here, data = process_set._exchanges("allgather"), tensor.asnumpy()
-    counts = here.gather(np.array([len(data)], np.int64))[:, 0]
+    world, data = process_set._exchanges("allgather"), tensor.asnumpy()
+    counts = world.gather(np.array([len(data)], np.int64))[:, 0]
     padded = np.zeros((int(counts.max()), *data.shape[1:]), data.dtype)
     padded[: len(data)] = data
-    parts = zip(here.gather(padded), counts, strict=True)
+    parts = zip(world.gather(padded), counts, strict=True)
     joined = np.concatenate([part[:count] for part, count in parts])
     return _like(tensor, joined)
 
@@ -207,33 +207,34 @@ def alltoall(
     Raises:
         ShapeError: the parts are not the whole.
     """
-    here, data = process_set._exchanges("alltoall"), tensor.asnumpy()
+    world, data = process_set._exchanges("alltoall"), tensor.asnumpy()
     counts = (
         None
         if splits is None
         else np.asarray(splits.asnumpy() if isinstance(splits, NDArray) else splits)
     )
     if counts is None:
-        if len(data) % here.size:
+        if len(data) % world.size:
             raise ShapeError(
-                f"alltoall: {len(data)} rows cannot be split evenly over {here.size} processes; give splits=."
+                f"alltoall: {len(data)} rows cannot be split evenly over "
+                f"{world.size} processes; give splits=."
             )
-        counts = np.full(here.size, len(data) // here.size)
+        counts = np.full(world.size, len(data) // world.size)
     lengths = counts.astype(np.int64)
-    if lengths.shape != (here.size,) or lengths.sum() != len(data) or (lengths < 0).any():
+    if lengths.shape != (world.size,) or lengths.sum() != len(data) or (lengths < 0).any():
         raise ShapeError(
-            f"alltoall: splits {lengths.tolist()} should be {here.size} numbers whose sum is {len(data)}."
+            f"alltoall: splits {lengths.tolist()} should be {world.size} numbers whose sum is {len(data)}."
         )
-    every = here.gather(lengths)
+    every = world.gather(lengths)
     room = int(every.max())
-    parts = np.zeros((here.size, room, *data.shape[1:]), data.dtype)
+    parts = np.zeros((world.size, room, *data.shape[1:]), data.dtype)
     for part, rows in zip(parts, np.split(data, np.cumsum(lengths)[:-1]), strict=True):
         part[: len(rows)] = rows
-    received = zip(here.swap(parts), every[:, here.rank], strict=True)
+    received = zip(world.swap(parts), every[:, world.rank], strict=True)
     joined = _like(tensor, np.concatenate([part[:count] for part, count in received]))
     if splits is None:
         return joined
-    return joined, _array(every[:, here.rank], dtype="int32")
+    return joined, _array(every[:, world.rank], dtype="int32")
 
 
 def broadcast_object(
@@ -256,8 +257,8 @@ def broadcast_object(
     Raises:
         MXNetError: it cannot be pickled, or what arrives is not from a process of the job.
     """
-    here = process_set._exchanges("broadcast_object")
-    return _objects(here).broadcast(obj, process_set._place(root_rank))
+    world = process_set._exchanges("broadcast_object")
+    return _objects(world).broadcast(obj, process_set._place(root_rank))
 
 
 def allgather_object(
@@ -277,8 +278,8 @@ def allgather_object(
 
 
 @cache
-def _objects(here: World) -> Objects:
-    return Objects(here)
+def _objects(world: World) -> Objects:
+    return Objects(world)
 
 
 def _like(tensor: NDArray, data: np.ndarray) -> NDArray:
@@ -292,18 +293,18 @@ def _share(
     priority: int = 0,
     process_set: ProcessSet = global_process_set,
 ) -> None:
-    here = process_set._exchanges("broadcast")
-    _exchange(here, Copies(process_set._place(root)), tensors, priority, "broadcast")
+    world = process_set._exchanges("broadcast")
+    _exchange(world, Copies(process_set._place(root)), tensors, priority, "broadcast")
 
 
 def _exchange(
-    here: World, exchange: Exchange, tensors: Sequence[NDArray], priority: int, name: str
+    world: World, exchange: Exchange, tensors: Sequence[NDArray], priority: int, name: str
 ) -> None:
     values = [each._read() for each in tensors]
     values = [each if each.node is None else each.alias() for each in values]
     with RecordingScope(False, None):
         for bucket in buckets([value.spec for value in values]):
             row = [values[i] for i in bucket]
-            (exchanged,) = here.exchange(exchange, [row], priority, name)
+            (exchanged,) = world.exchange(exchange, [row], priority, name)
             for i, value in zip(bucket, exchanged, strict=True):
                 tensors[i]._store(value)

@@ -87,7 +87,7 @@ def is_initialized() -> bool:
     return bool(_joined)
 
 
-def _here() -> World:
+def _joined_world() -> World:
     if not _joined:
         raise MXNetError(
             "hvd.init() was not called: call it before any other function of hvd, to join the job."
@@ -97,12 +97,12 @@ def _here() -> World:
 
 def rank() -> int:
     """Number of this process in the job."""
-    return _here().rank
+    return _joined_world().rank
 
 
 def size() -> int:
     """How many processes the job has."""
-    return _here().size
+    return _joined_world().size
 
 
 def local_rank() -> int:
@@ -112,7 +112,7 @@ def local_rank() -> int:
 
 def local_size() -> int:
     """How many processes of the job are on this machine."""
-    host = [name.rpartition(" on ")[2] for name in _here().member.peers]
+    host = [name.rpartition(" on ")[2] for name in _joined_world().member.peers]
     return host.count(host[rank()])
 
 
@@ -128,7 +128,7 @@ def cross_rank() -> int:
 
 def _across() -> list[int]:
     """The processes that are, on their machines, the same one as this."""
-    hosts = [name.rpartition(" on ")[2] for name in _here().member.peers]
+    hosts = [name.rpartition(" on ")[2] for name in _joined_world().member.peers]
     of_each = [hosts[:i].count(host) for i, host in enumerate(hosts)]
     return [i for i, number in enumerate(of_each) if number == of_each[rank()]]
 
@@ -234,7 +234,7 @@ class _AllProcesses(ProcessSet):
         return self.ranks
 
     def _exchanges(self, name: str) -> World:
-        return _here()
+        return _joined_world()
 
 
 global_process_set: ProcessSet = _AllProcesses()
@@ -252,12 +252,12 @@ def add_process_set(process_set: ProcessSet | Sequence[int]) -> ProcessSet:
         ValueError: a rank does not exist, or there is such a set.
         MXNetError: the processes add different sets.
     """
-    here = _here()
+    world = _joined_world()
     added = process_set if isinstance(process_set, ProcessSet) else ProcessSet(process_set)
     ranks = added.ranks or []
-    if not ranks or not 0 <= ranks[0] <= ranks[-1] < here.size:
+    if not ranks or not 0 <= ranks[0] <= ranks[-1] < world.size:
         raise AttributeValueError(
-            f"add_process_set: ranks {ranks} have to be one or more from 0 to {here.size - 1}."
+            f"add_process_set: ranks {ranks} have to be one or more from 0 to {world.size - 1}."
         )
     if any(ranks == each._known_ranks() for each in (global_process_set, *_sets)):
         raise AttributeValueError(
@@ -265,7 +265,7 @@ def add_process_set(process_set: ProcessSet | Sequence[int]) -> ProcessSet:
             "with hvd.remove_process_set."
         )
     _agree("add_process_set", ranks)
-    added._part = Part(here, tuple(ranks)) if here.rank in ranks else None
+    added._part = Part(world, tuple(ranks)) if world.rank in ranks else None
     added.process_set_id = next(_numbers)
     _sets.append(added)
     return added
@@ -289,6 +289,6 @@ def remove_process_set(process_set: ProcessSet) -> bool:
 
 def _agree(name: str, ranks: Sequence[int]) -> None:
     """Wait until all processes of the job call the same function for the same set."""
-    here = _here()
-    var = here.together([], lambda arrays: None, name, f"ranks {', '.join(map(str, ranks))}")
+    world = _joined_world()
+    var = world.together([], lambda arrays: None, name, f"ranks {', '.join(map(str, ranks))}")
     current.engine.wait_for_var(var)

@@ -62,11 +62,11 @@ from mixnet.image.transform import random_rotate as random_rotate
 from mixnet.image.transform import random_size_crop as random_size_crop
 from mixnet.image.transform import resize_short as resize_short
 from mixnet.image.transform import scale_down as scale_down
+from mixnet.process.lazy import names_later as _names_later
 from mixnet.process.lazy import star_names as _star_names
-from mixnet.process.lazy import submodules as _submodules
 from mixnet.util import is_np_array as is_np_array
 
 # OpenCV is imported on first use.
-__getattr__, __dir__ = _submodules(__name__, {"cv2": "cv2"}, globals())
+__getattr__, __dir__ = _names_later(globals(), {"cv2": "cv2"})
 
 __all__ = [*_star_names(globals(), ("det", "detection", "image")), "cv2"]

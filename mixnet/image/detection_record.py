@@ -279,13 +279,13 @@ class DefaultDetAugmenter:
         both = np.concatenate(
             [np.maximum(boxes[:, :2], box[:2]), np.minimum(boxes[:, 2:], box[2:])], axis=1
         )
-        common, own = _area(both), np.maximum(_area(boxes), 1e-12)
+        common, areas = _area(both), np.maximum(_area(boxes), 1e-12)
         crop = float(_area(box[None])[0])
         good = np.ones(len(objects), bool)
         for (low, high), share in (
-            (way.overlap, common / (own + crop - common)),
+            (way.overlap, common / (areas + crop - common)),
             (way.sample, common / crop),
-            (way.object, common / own),
+            (way.object, common / areas),
         ):
             if low > 0 or high < 1:
                 good &= (share >= low) & (share <= high)
@@ -304,8 +304,8 @@ class DefaultDetAugmenter:
             )
             share = _area(both) / np.maximum(_area(objects[:, 1:5]), 1e-12)
             inside = share > self.settings.emit_overlap_thresh
-        out[:, 1:3] = np.clip((objects[:, 1:3] - box[:2]) / sides, 0, 1)
-        out[:, 3:5] = np.clip((objects[:, 3:5] - box[:2]) / sides, 0, 1)
+        corners = objects[:, 1:5].reshape(-1, 2, 2)
+        out[:, 1:5] = np.clip((corners - box[:2]) / sides, 0, 1).reshape(-1, 4)
         emitted: np.ndarray = out[inside]
         return emitted
 

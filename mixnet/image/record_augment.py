@@ -103,13 +103,13 @@ def warp(
     ]
     border = {"borderMode": cv2.BORDER_CONSTANT, "borderValue": (fill,) * 4}
     if interp == NEAREST:
-        whole = np.stack([each >> 10 for each in places], -1).astype(np.int16)
-        return cv2.remap(pixels, whole, None, cv2.INTER_NEAREST, **border)  # type: ignore[call-overload]
+        positions = np.stack([each >> 10 for each in places], -1).astype(np.int16)
+        return cv2.remap(pixels, positions, None, cv2.INTER_NEAREST, **border)  # type: ignore[call-overload]
     u, v = (each >> 5 for each in places)
-    whole = np.stack([u >> 5, v >> 5], -1).astype(np.int16)
+    positions = np.stack([u >> 5, v >> 5], -1).astype(np.int16)
     parts = ((v & 31) * 32 + (u & 31)).astype(np.uint16)
     code = cv2.INTER_LINEAR if interp == AREA else interp  # there is no area to average in a map
-    return cv2.remap(pixels, whole, parts, code, **border)  # type: ignore[call-overload]
+    return cv2.remap(pixels, positions, parts, code, **border)  # type: ignore[call-overload]
 
 
 class DefaultAugmenter:

@@ -249,9 +249,17 @@ def random_crop(
     """
     h, w = extents_of(src)
     new_w, new_h = scale_down((w, h), size)
-    x0 = random.randint(0, w - new_w)
-    y0 = random.randint(0, h - new_h)
-    return fixed_crop(src, x0, y0, new_w, new_h, size, interp), (x0, y0, new_w, new_h)
+    return _crop_somewhere(src, new_w, new_h, size, interp)
+
+
+def _crop_somewhere(
+    src: NDArray | np.ndarray, width: int, height: int, size: Size, interp: int
+) -> tuple[Any, tuple[int, int, int, int]]:
+    """Crop a rectangle at a random position, and resize it; the image and the position."""
+    h, w = extents_of(src)
+    x0 = random.randint(0, w - width)
+    y0 = random.randint(0, h - height)
+    return fixed_crop(src, x0, y0, width, height, size, interp), (x0, y0, width, height)
 
 
 def center_crop(
@@ -338,9 +346,7 @@ def random_size_crop(
         new_w = round(math.sqrt(target * shape))
         new_h = round(math.sqrt(target / shape))
         if new_w <= w and new_h <= h:
-            x0 = random.randint(0, w - new_w)
-            y0 = random.randint(0, h - new_h)
-            return fixed_crop(src, x0, y0, new_w, new_h, size, interp), (x0, y0, new_w, new_h)
+            return _crop_somewhere(src, new_w, new_h, size, interp)
     return center_crop(src, size, interp)
 
 

@@ -77,8 +77,8 @@ class FusedRNN(Initializer):
                 yield f"{name}{gate}_bias", (units,)
 
     def _init_weight(self, desc: str, arr: NDArray) -> None:
-        whole = desc.global_init if isinstance(desc, InitDesc) else None
-        chosen = self._init or whole
+        global_init = desc.global_init if isinstance(desc, InitDesc) else None
+        chosen = self._init or global_init
         if chosen is None or chosen is self:  # an initializer of a network is its own global_init
             raise AttributeValueError(
                 f"FusedRNN: there is no initializer for the parts of {desc!r}: pass init=, or an InitDesc "
@@ -91,5 +91,5 @@ class FusedRNN(Initializer):
             if self._mode == "lstm" and name.endswith("_f_bias"):
                 part[:] = self._forget_bias
             else:
-                chosen(InitDesc(name, global_init=whole), part)
+                chosen(InitDesc(name, global_init=global_init), part)
             begin = end

@@ -116,20 +116,20 @@ class Initializer:
             raise AttributeTypeError(f"arr must be an NDArray, not {type(arr).__name__}.")
         if desc.global_init is None:
             desc.global_init = self
-        own = desc.attrs.get("__init__", "")
-        if own:
+        declared = desc.attrs.get("__init__", "")
+        if declared:
             try:
-                initializer = create(own)
+                initializer = create(declared)
             except MXNetError:
                 raise
             except (LookupError, TypeError, ValueError) as error:
                 raise AttributeValueError(
-                    f"Parameter {str(desc)!r}: its attribute __init__={own!r:.80} is not a valid "
+                    f"Parameter {str(desc)!r}: its attribute __init__={declared!r:.80} is not a valid "
                     f"initializer: {error}"
                 ) from error
             fill = initializer._init_weight if isinstance(initializer, Initializer) else initializer
             fill(desc, arr)
-            self._log(desc, own, arr)
+            self._log(desc, declared, arr)
         else:
             self._log(desc, self._fill_by_name(desc, arr), arr)
 

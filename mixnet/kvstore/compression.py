@@ -27,6 +27,12 @@ _BIT_SHIFTS = np.array([8 * (k // 8) + 7 - k % 8 for k in range(32)], np.uint32)
 _HALVES = {"fp16": "float16", "bf16": "bfloat16"}
 
 
+def _unpacked(words: Any, shifts: np.ndarray, mask: int, shape: Sequence[int]) -> Any:
+    """The codes in ``words``, one for each element of an array of this shape."""
+    codes = (words[:, None] >> shifts) & mask
+    return codes.ravel()[: int(np.prod(shape, dtype=np.int64))]
+
+
 @dataclass(frozen=True)
 class TwoBit:
     """Every value is sent as ``+threshold``, ``-threshold`` or 0; the error is stored in the residual.
@@ -58,7 +64,7 @@ class TwoBit:
 
     def decode(self, words: Any, shape: Sequence[int], dtype: Any) -> Any:
         """Decode ``words`` to values of a shape."""
-        codes = ((words[:, None] >> _SHIFTS) & 3).ravel()[: int(np.prod(shape, dtype=np.int64))]
+        codes = _unpacked(words, _SHIFTS, 3, shape)
         threshold = jnp.asarray(self.threshold, dtype)
         values = jnp.where(codes == _PLUS, threshold, jnp.where(codes == _MINUS, -threshold, 0))
         return values.reshape(tuple(shape))
@@ -98,7 +104,7 @@ class OneBit:
 
     def decode(self, words: Any, shape: Sequence[int], dtype: Any) -> Any:
         """Decode ``words`` to values of a shape."""
-        bits = ((words[:, None] >> _BIT_SHIFTS) & 1).ravel()[: int(np.prod(shape, dtype=np.int64))]
+        bits = _unpacked(words, _BIT_SHIFTS, 1, shape)
         return jnp.where(bits == 1, 1, -1).astype(dtype).reshape(tuple(shape))
 
     def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:

@@ -171,8 +171,8 @@ class OverProcesses(InJob):
         """For each key the sum of its dense arrays over the devices of this process, on a context."""
         sums_here = []
         for values in super().sum(groups, 0):
-            here = {value.spec.context: value for value in values}
-            value = here.get(context)
+            by_context = {value.spec.context: value for value in values}
+            value = by_context.get(context)
             sums_here.append(_moved(values[0], context) if value is None else value)
         return sums_here
 
@@ -184,15 +184,15 @@ class OverProcesses(InJob):
     def sum(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> Groups:
         """For each key the sum of its dense arrays over devices and processes, on the device of the first."""
         keys = sorted(groups)  # of one type
-        own = super().sum({key: groups[key] for key in keys}, priority)
+        local_sums = super().sum({key: groups[key] for key in keys}, priority)
         specs = []
-        for key, (value, *_) in zip(keys, own, strict=True):
+        for key, (value, *_) in zip(keys, local_sums, strict=True):
             self._check_shape(key, value.spec.shape)
             specs.append(value.spec)
         totals: dict[Key, Value] = {}
         for bucket in buckets(specs):
             names = [keys[i] for i in bucket]
-            exchanged = self._sent(names, [own[i][0] for i in bucket], priority)
+            exchanged = self._sent(names, [local_sums[i][0] for i in bucket], priority)
             totals.update(zip(names, exchanged, strict=True))
         return [[totals[key]] for key in groups]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
@@ -63,8 +62,8 @@ class AsyncStore(InJob, LocalStore):
             self._layouts[key] = self._placement.place(self.stored[key].shape, spec.dtype.itemsize)
             self._vars[key] = Var(f"{key} on servers")
         if self.rank == 0:
-            whole = {key: self._on_host(self.stored[key]) for key in keys}
-            self._tell("init", self._split(whole))
+            values = {key: self._on_host(self.stored[key]) for key in keys}
+            self._tell("init", self._split(values))
         self.barrier()
 
     def push(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
@@ -145,9 +144,9 @@ class AsyncStore(InJob, LocalStore):
                 places[part.server] = part, (part.begin <= row_ids) & (row_ids < end)
 
             def ask(number: int, channel: Any) -> None:
-                part, here = places[number]
-                pairs = [(key, row_ids[here] - part.begin)]
-                rows[here] = channel.ask("pull_rows", self._number, pairs)[0]
+                part, inside = places[number]
+                pairs = [(key, row_ids[inside] - part.begin)]
+                rows[inside] = channel.ask("pull_rows", self._number, pairs)[0]
 
             self._servers.each(ask, list(places))
             return [rows]
@@ -173,7 +172,7 @@ class AsyncStore(InJob, LocalStore):
                 f"they can import, or install cloudpickle: pip install mixnet[async]."
             ) from None
         content = (self._updater_turn, pickled)
-        self._tell("updater", dict.fromkeys(range(self._servers.count), content))
+        self._tell_all("updater", content)
 
     def send_command(self, head: int, body: Any) -> None:
         """0: an optimizer, pickled; servers print others."""
@@ -181,9 +180,9 @@ class AsyncStore(InJob, LocalStore):
             encoded = body.encode("latin1") if isinstance(body, str) else bytes(body)
             self._updater_turn += 1
             content = (self._updater_turn, encoded)
-            self._tell("updater", dict.fromkeys(range(self._servers.count), content))
+            self._tell_all("updater", content)
         else:
-            self._tell("command", dict.fromkeys(range(self._servers.count), (head, body)))
+            self._tell_all("command", (head, body))
 
     def compress(self, compression: Compression) -> None:
         """Compress gradients from now on.
@@ -198,7 +197,7 @@ class AsyncStore(InJob, LocalStore):
                 "'2bit', '1bit', 'fp16' or 'bf16' with 'dist_async', or PowerSGD with 'dist_sync'."
             )
         self._compression = compression
-        self._tell("decode", dict.fromkeys(range(self._servers.count), compression))
+        self._tell_all("decode", compression)
 
     def server_processes(self) -> list[int]:
         """Process ids of the servers, each on its machine."""
@@ -280,9 +279,9 @@ class AsyncStore(InJob, LocalStore):
     def _split(self, content: Mapping[Key, Any]) -> dict[int, dict[Key, Any]]:
         """The parts of the data for each server."""
         parts: dict[int, dict[Key, Any]] = {}
-        for key, whole in content.items():
+        for key, value in content.items():
             for part in self._layouts[key]:
-                parts.setdefault(part.server, {})[key] = _part(whole, part)
+                parts.setdefault(part.server, {})[key] = _part(value, part)
         return parts
 
     def _send(self, command: str, split: Mapping[int, Any]) -> None:
@@ -311,6 +310,9 @@ class AsyncStore(InJob, LocalStore):
         work = partial(self._send, command, split)
         self._servers.now(work, command, self._vars.values())  # in its place among the pushes
 
+    def _tell_all(self, command: str, content: object) -> None:
+        self._tell(command, dict.fromkeys(range(self._servers.count), content))
+
     def _by_server(self, keys: Sequence[Key]) -> dict[int, list[Key]]:
         keys_of: dict[int, list[Key]] = {}
         for key in keys:
@@ -327,11 +329,8 @@ class AsyncStore(InJob, LocalStore):
         name: str,
     ) -> list[Value]:
         """Pending values that ``work`` fetches, after all earlier pushes of the keys."""
-        holder, values = Later(name), []
-        for slot, spec in enumerate(specs):
-            value = Value(spec, None, holder, slot)
-            holder.references.append(weakref.ref(value))
-            values.append(value)
+        holder = Later(name)
+        values = holder.pending(specs)
         reads = [self._vars[key] for key in keys]
 
         def run() -> None:
@@ -371,9 +370,9 @@ def _part(whole: Any, part: Part) -> Any:
     if part.end is None:
         return whole
     if isinstance(whole, Rows):
-        here = (part.begin <= whole.numbers) & (whole.numbers < part.end)
+        is_inside = (part.begin <= whole.numbers) & (whole.numbers < part.end)
         shape = (part.end - part.begin, *whole.shape[1:])
-        return Rows(whole.numbers[here] - part.begin, whole.data[here], shape)
+        return Rows(whole.numbers[is_inside] - part.begin, whole.data[is_inside], shape)
     return part.of(whole)
 
 
@@ -382,8 +381,8 @@ def _joined_state(pieces: list[Any]) -> Any:
     if isinstance(first, (tuple, list)):
         return type(first)(_joined_state(list(each)) for each in zip(*pieces, strict=True))
     if isinstance(first, np.ndarray):
-        whole = first if len(pieces) == 1 else np.concatenate(pieces)
-        return array(whole, dtype=whole.dtype)
+        joined = first if len(pieces) == 1 else np.concatenate(pieces)
+        return array(joined, dtype=joined.dtype)
     return first
 
 

@@ -52,12 +52,7 @@ class LocalStore:
                 f"duplicate init of key {key}: init and broadcast take each key once. Use push to "
                 f"change its value."
             )
-        first = next(iter(self.stored), key)
-        if type(first) is not type(key):
-            raise MXNetError(
-                f"Mixed key types are not allowed: key {key!r} is a {type(key).__name__}, but earlier "
-                f"keys are of type {type(first).__name__}."
-            )
+        self._check_type(key)
         context = self.home(key, [value])
         if isinstance(value, RowSparseNDArray):
             self.stored[key] = value.copyto(context)
@@ -119,14 +114,14 @@ class LocalStore:
                 for key, group in groups.items():
                     self.stored[key] = group[0]._wrap(sums[key][0])
             left: dict[Key, Sequence[NDArray]] = {}
-            here: list[tuple[NDArray, Value]] = []
+            copies: list[tuple[NDArray, Value]] = []
             for key, arrays in outs.items():
                 places = {value.spec.context: value for value in sums[key]}
                 if all(out.context in places for out in arrays):
-                    here += [(out, places[out.context]) for out in arrays]
+                    copies += [(out, places[out.context]) for out in arrays]
                 else:
                     left[key] = arrays
-            _share_all(here)
+            _share_all(copies)
             self._hand_out([sums[key][0] for key in left], left.values(), priority)
 
     def step(
@@ -180,6 +175,14 @@ class LocalStore:
         """The number of workers that exited before they had finished."""
         return 0
 
+    def _check_type(self, key: Key) -> None:
+        first = next(iter(self.stored), key)
+        if type(first) is not type(key):
+            raise MXNetError(
+                f"Mixed key types are not allowed: key {key!r} is a {type(key).__name__}, but the "
+                f"keys of this store are of type {type(first).__name__}."
+            )
+
     def check(self, key: Key) -> Any:
         """The stored value of a key.
 
@@ -187,12 +190,7 @@ class LocalStore:
             MXNetError: it has none.
         """
         if key not in self.stored:
-            first = next(iter(self.stored), key)
-            if type(first) is not type(key):
-                raise MXNetError(
-                    f"Mixed key types are not allowed: key {key!r} is a {type(key).__name__}, but the "
-                    f"keys of this store are of type {type(first).__name__}."
-                )
+            self._check_type(key)
             raise MXNetError(f"key {key} doesn't exist. Did you init? Call init(key, value) first.")
         return self.stored[key]
 

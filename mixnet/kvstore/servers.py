@@ -76,8 +76,8 @@ class Servers:
         atexit.register(self._finish, os.getpid())
 
     def _path_of_key(self) -> str:
-        own = str(make()).encode() if self.world.rank == 0 else b""
-        padded = np.frombuffer(own.ljust(_LONGEST_PATH, b"\0"), np.uint8)
+        path = str(make()).encode() if self.world.rank == 0 else b""
+        padded = np.frombuffer(path.ljust(_LONGEST_PATH, b"\0"), np.uint8)
         return bytes(self.world.gather(padded)[0]).rstrip(b"\0").decode()
 
     def _wait_for_servers(self, seconds: float) -> None:

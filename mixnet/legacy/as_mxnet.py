@@ -28,11 +28,11 @@ class _Alias(MetaPathFinder, Loader):
     def find_spec(self, fullname: str, path: object, target: object = None) -> ModuleSpec | None:
         if not fullname.startswith(f"{NAME}."):
             return None
-        own = f"{self.package}{fullname.removeprefix(NAME)}"
+        real_name = f"{self.package}{fullname.removeprefix(NAME)}"
         try:
-            module = importlib.import_module(own)
+            module = importlib.import_module(real_name)
         except ModuleNotFoundError as error:
-            if error.name != own:  # something else that the module needs is missing
+            if error.name != real_name:  # something else that the module needs is missing
                 raise
             return None
         _register_loaded()
@@ -73,8 +73,8 @@ def as_mxnet() -> None:
     """
     package = __name__.partition(".")[0]
     present = sys.modules.get(NAME)
-    own = sys.modules[package]
-    if present is not None and present is not own:
+    module = sys.modules[package]
+    if present is not None and present is not module:
         file = getattr(present, "__file__", None)
         if file is None or not file.startswith(STAND_IN):
             raise ImportError(
@@ -83,7 +83,7 @@ def as_mxnet() -> None:
             )
     for name in LOADED_BY_MXNET:
         importlib.import_module(name)
-    sys.modules[NAME] = own
+    sys.modules[NAME] = module
     if not any(isinstance(each, _Alias) for each in sys.meta_path):
         sys.meta_path.insert(0, _Alias(package))
     if STAND_IN not in sys.path:

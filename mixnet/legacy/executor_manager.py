@@ -76,8 +76,8 @@ def _load_general(data: Sequence[NDArray], targets: Sequence[Any]) -> None:
                 f"Expected a batch of {places[-1][0].stop} samples, got {source.shape[0]}."
             )
         for part, target in places:
-            whole = part.start == 0 and part.stop == source.shape[0]
-            (source if whole else source[part]).copyto(target)
+            is_complete = part.start == 0 and part.stop == source.shape[0]
+            (source if is_complete else source[part]).copyto(target)
 
 
 def _load_data(batch: Any, targets: Sequence[Any]) -> None:
@@ -208,8 +208,8 @@ class DataParallelExecutorGroup:
     ) -> None:
         """Add the outputs and labels to a metric; with ``pre_sliced``, labels are a list for each device."""
         for i, (executor, part) in enumerate(zip(self.train_execs, self.slices, strict=True)):
-            own = labels[i] if pre_sliced else [each[part] for each in labels]
-            metric.update(own, executor.outputs)
+            device_labels = labels[i] if pre_sliced else [each[part] for each in labels]
+            metric.update(device_labels, executor.outputs)
 
 
 class DataParallelExecutorManager:
@@ -302,8 +302,8 @@ class DataParallelExecutorManager:
         ):
             for name, parts in zip(names, arrays, strict=True):
                 target = targets[name]
-                here = [each.as_in_context(target.context) for each in parts]
-                mean = nd.add_n(*here) / len(here) if len(here) > 1 else here[0]
+                moved = [each.as_in_context(target.context) for each in parts]
+                mean = nd.add_n(*moved) / len(moved) if len(moved) > 1 else moved[0]
                 mean.copyto(target)
 
     @property

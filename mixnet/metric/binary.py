@@ -162,8 +162,8 @@ class BinaryCounts:
     ``reset_local``. A metric with ``average='macro'`` forgets each table after its batch.
     """
 
-    def __init__(self, local: list[float], whole: list[float]):
-        for prefix, counts in (("", local), ("global_", whole)):
+    def __init__(self, local: list[float], total: list[float]):
+        for prefix, counts in (("", local), ("global_", total)):
             names = ("true_positives", "false_positives", "true_negatives", "false_negatives")
             for name, count in zip(names, counts, strict=True):
                 setattr(self, prefix + name, int(count))
@@ -172,7 +172,7 @@ class BinaryCounts:
             setattr(self, prefix + "precision", tp / (tp + fp) if tp + fp > 0 else 0.0)
             setattr(self, prefix + "recall", tp / (tp + fn) if tp + fn > 0 else 0.0)
             setattr(self, prefix + "fscore", _f1(counts))
-        self._tables = local, whole
+        self._tables = local, total
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{type(self).__name__} has no {name!r}")

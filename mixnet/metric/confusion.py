@@ -41,7 +41,7 @@ class PCC(EvalMetric):
     """
 
     _zero = 0.0
-    _own: np.ndarray
+    _local: np.ndarray
     _all: np.ndarray
 
     def __init__(
@@ -89,7 +89,7 @@ class PCC(EvalMetric):
             else self._k
         )
         self._all = _sum_of(self._all, confusion[: self._k, : self._k], self._k)
-        self._own = _sum_of(self._own, confusion[: self._k, : self._k] * local, self._k)
+        self._local = _sum_of(self._local, confusion[: self._k, : self._k] * local, self._k)
 
     @property
     def k(self) -> int:
@@ -101,7 +101,7 @@ class PCC(EvalMetric):
     def lcm(self) -> np.ndarray:
         """The table since the last ``reset_local``: predicted class, true class."""
         self._settle()
-        return self._own
+        return self._local
 
     @property
     def gcm(self) -> np.ndarray:
@@ -125,13 +125,13 @@ class PCC(EvalMetric):
         """Start again."""
         self._pending = self._earlier = None
         self._num = self._global_num = 0.0
-        self._own = self._all = np.zeros((self._k, self._k))
+        self._local = self._all = np.zeros((self._k, self._k))
 
     def reset_local(self) -> None:
         """Reset what ``get`` returns; ``get_global`` keeps counting."""
         self._settle()
         self._num = 0.0
-        self._own = np.zeros((self._k, self._k))
+        self._local = np.zeros((self._k, self._k))
 
 
 def _sum_of(table: np.ndarray, more: np.ndarray, size: int) -> np.ndarray:

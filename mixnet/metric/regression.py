@@ -36,26 +36,26 @@ def _mean(array: Any) -> Any:
     return mean.astype(array.dtype) if jnp.issubdtype(array.dtype, jnp.floating) else mean
 
 
-def _once(value: Any) -> Any:
+def _with_count(value: Any) -> Any:
     return jnp.stack([value.astype(jnp.float64), jnp.float64(1)])
 
 
 @measure
 def absolute_error(label, pred):
     """Mean absolute difference; one batch."""
-    return _once(_mean(jnp.abs(_differences(label, pred))))
+    return _with_count(_mean(jnp.abs(_differences(label, pred))))
 
 
 @measure
 def squared_error(label, pred):
     """Mean squared difference; one batch."""
-    return _once(_mean(_squares(label, pred)))
+    return _with_count(_mean(_squares(label, pred)))
 
 
 @measure
 def root_of_squared_error(label, pred):
     """Root of the mean squared difference; one batch."""
-    return _once(jnp.sqrt(_mean(_squares(label, pred))))
+    return _with_count(jnp.sqrt(_mean(_squares(label, pred))))
 
 
 class _Error(EvalMetric):

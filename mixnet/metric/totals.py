@@ -54,12 +54,12 @@ def as_array(source: ArrayLike | NDArray) -> NDArray:
 _NO_CLASS = int(np.iinfo(np.int32).min)
 
 
-def as_classes(numbers: Any) -> Any:
+def as_classes(numbers: Any, where: Callable[..., Any] = jnp.where) -> Any:
     """Class numbers, int32: fractions are cut off; NaN and numbers beyond int32 are no class."""
     if jnp.issubdtype(numbers.dtype, jnp.floating):
-        numbers = numbers.astype(jnp.float64)
-        numbers = jnp.where(abs(numbers) < -_NO_CLASS, numbers, _NO_CLASS)
-    return numbers.astype(jnp.int32)
+        numbers = numbers.astype(np.float64)
+        numbers = where(abs(numbers) < -_NO_CLASS, numbers, _NO_CLASS)
+    return numbers.astype(np.int32)
 
 
 def classes_on_host(source: NDArray) -> np.ndarray | None:
@@ -69,11 +69,8 @@ def classes_on_host(source: NDArray) -> np.ndarray | None:
     array = source._read().array
     if array is None or not array.is_ready():
         return None
-    classes = np.asarray(array)
-    if jnp.issubdtype(classes.dtype, jnp.floating):
-        classes = classes.astype(np.float64)
-        classes = np.where(abs(classes) < -_NO_CLASS, classes, _NO_CLASS)
-    return classes.astype(np.int32)
+    classes: np.ndarray = as_classes(np.asarray(array), np.where)
+    return classes
 
 
 class Totals:

@@ -266,6 +266,13 @@ class FeedForward(BASE_ESTIMATOR):
             self.arg_params = _with_names(self.arg_params, arguments)
             self.aux_params = _with_names(self.aux_params, states)
 
+    def _shapes_from(self, shapes: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+        """Shapes of all arguments and auxiliary states, from those of the inputs."""
+        arg_shapes, _, aux_shapes = self.symbol.infer_shape(**shapes)
+        if arg_shapes is None:
+            raise CheckError(f"The shapes of all arguments cannot be inferred from {shapes}.")
+        return arg_shapes, aux_shapes
+
     def _init_params(
         self, inputs: Sequence[Any], overwrite: bool = False
     ) -> tuple[list[str], list[str], list[str]]:
@@ -274,9 +281,7 @@ class FeedForward(BASE_ESTIMATOR):
         shapes = {each.name: each.shape for each in described}
         types = {each.name: each.dtype for each in described}
         names, states = self.symbol.list_arguments(), self.symbol.list_auxiliary_states()
-        arg_shapes, _, aux_shapes = self.symbol.infer_shape(**shapes)
-        if arg_shapes is None:
-            raise CheckError(f"The shapes of all arguments cannot be inferred from {shapes}.")
+        arg_shapes, aux_shapes = self._shapes_from(shapes)
         arg_types, _, aux_types = self.symbol.infer_type(**types)
         if arg_types is None:
             raise CheckError(f"The dtypes of all arguments cannot be inferred from {types}.")
@@ -367,9 +372,7 @@ class FeedForward(BASE_ESTIMATOR):
         """An executor for inputs of these shapes; that of the last call where they are the same."""
         shapes = {each[0]: tuple(each[1]) for each in described}
         if self._pred_exec is not None:
-            arg_shapes, _, _ = self.symbol.infer_shape(**shapes)
-            if arg_shapes is None:
-                raise CheckError(f"The shapes of all arguments cannot be inferred from {shapes}.")
+            arg_shapes, _ = self._shapes_from(shapes)
             if arg_shapes == [each.shape for each in self._pred_exec.arg_arrays]:
                 return
         if self.arg_params is None:
@@ -382,6 +385,14 @@ class FeedForward(BASE_ESTIMATOR):
         executor.copy_params_from(self.arg_params, self.aux_params)
         _check_arguments(self.symbol)
         self._pred_exec = executor
+
+    def _begin_inference(self, X: Any, reset: bool) -> tuple[Any, list[NDArray]]:
+        """The iterator over ``X``, and the arrays of the executor that its batches are written to."""
+        X = self._init_iter(X, None, is_train=False)
+        if reset:
+            X.reset()
+        self._init_predictor(X.provide_data)
+        return X, [self._pred_exec.arg_dict[each[0]] for each in X.provide_data]
 
     def predict(
         self,
@@ -402,11 +413,7 @@ class FeedForward(BASE_ESTIMATOR):
             A NumPy array, a list of them where there are several outputs; with ``return_data``
             outputs, data and labels.
         """
-        X = self._init_iter(X, None, is_train=False)
-        if reset:
-            X.reset()
-        self._init_predictor(X.provide_data)
-        targets = [self._pred_exec.arg_dict[each[0]] for each in X.provide_data]
+        X, targets = self._begin_inference(X, reset)
         outputs: list[list[NDArray]] = [[] for _ in self.symbol.list_outputs()]
         data: list[list[NDArray]] = [[] for _ in X.provide_data]
         labels: list[list[NDArray]] = [[] for _ in X.provide_label]
@@ -453,11 +460,7 @@ class FeedForward(BASE_ESTIMATOR):
             The value; for several metrics a list.
         """
         eval_metric = metric.create(eval_metric)
-        X = self._init_iter(X, None, is_train=False)
-        if reset:
-            X.reset()
-        self._init_predictor(X.provide_data)
-        targets = [self._pred_exec.arg_dict[each[0]] for each in X.provide_data]
+        X, targets = self._begin_inference(X, reset)
         for i, batch in enumerate(X):
             if num_batch is not None and i == num_batch:
                 break

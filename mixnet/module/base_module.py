@@ -608,6 +608,15 @@ class BaseModule:
         """
         raise NotImplementedError
 
+    _has_optimizer = "optimizer already initialized, ignoring."
+
+    def _ignores_optimizer(self, force_init: bool) -> bool:
+        """Whether ``init_optimizer`` leaves the module as it is; logs that it does."""
+        ignores = self.optimizer_initialized and not force_init
+        if ignores:
+            self.logger.warning(self._has_optimizer)
+        return ignores
+
     def init_optimizer(
         self,
         kvstore: KVStoreBase | str | None = "local",

@@ -429,8 +429,7 @@ class BucketingModule(BaseModule):
     ) -> None:
         """Create the optimizer of all buckets; see :class:`BaseModule`."""
         require(self, "binded", "params_initialized")
-        if self.optimizer_initialized and not force_init:
-            self.logger.warning("optimizer already initialized, ignoring.")
+        if self._ignores_optimizer(force_init):
             return
         self._curr_module.init_optimizer(
             kvstore, optimizer, optimizer_params, force_init=force_init

@@ -137,10 +137,10 @@ def descriptions_of(
         if [each.shape for each in batch.data or ()] != [each.shape for each in arrays]:
             raise CheckError("All data batches in a list need to have the same shape.")
 
-    def whole(array: NDArray) -> tuple[int, ...]:
+    def global_shape(array: NDArray) -> tuple[int, ...]:
         return (array.shape[0] * count, *array.shape[1:])
 
-    shapes = tuple(whole(each) for each in arrays)
+    shapes = tuple(global_shape(each) for each in arrays)
     has_labels = labels is not None or not labels_of_symbol
     if has_labels and shapes == tuple(tuple(each.shape) for each in data):
         return data, labels
@@ -157,6 +157,6 @@ def descriptions_of(
         return data, None
     known = labels or [DataDesc(name, ()) for name in labels_of_symbol]
     return data, [
-        DataDesc(each.name, whole(label), each.dtype, each.layout)
+        DataDesc(each.name, global_shape(label), each.dtype, each.layout)
         for each, label in zip(known, first_labels, strict=False)
     ]

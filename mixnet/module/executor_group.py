@@ -58,8 +58,8 @@ def _merge(outputs: Sequence[Sequence[NDArray]], axes: Sequence[int]) -> list[ND
         if axis < 0 or len(parts) == 1:  # without a batch axis all devices have the same
             merged.append(parts[0])
         else:
-            here = [each.as_in_context(parts[0].context) for each in parts]
-            merged.append(nd.concat(*here, dim=axis))
+            moved = [each.as_in_context(parts[0].context) for each in parts]
+            merged.append(nd.concat(*moved, dim=axis))
     return merged
 
 
@@ -329,13 +329,13 @@ class DataParallelExecutorGroup:
             ValueError: a name is unknown to the network, unless ``allow_extra``.
         """
         for executor in self.execs:
-            for source, own, kind in (
+            for source, targets, kind in (
                 (arg_params, executor.arg_dict, "arguments"),
                 (aux_params or {}, executor.aux_dict, "auxiliary states"),
             ):
                 for name, array in source.items():
-                    if name in own:
-                        array.copyto(own[name])
+                    if name in targets:
+                        array.copyto(targets[name])
                     elif not allow_extra:
                         raise AttributeValueError(
                             f'Find name "{name}" that is not in the {kind}. Pass allow_extra=True to '
@@ -353,8 +353,8 @@ class DataParallelExecutorGroup:
         ]:
             mean = parts[0]
             if len(parts) > 1:
-                here = [each.as_in_context(target.context) for each in parts]
-                mean = nd.add_n(*here) / len(parts)
+                moved = [each.as_in_context(target.context) for each in parts]
+                mean = nd.add_n(*moved) / len(parts)
             mean.copyto(target)
 
     # ---- states ---------------------------------------------------------------------------------
@@ -462,16 +462,16 @@ class DataParallelExecutorGroup:
         """
         for i, (executor, part) in enumerate(zip(self.execs, self.slices, strict=True)):
             if pre_sliced:
-                own = labels[i]
+                device_labels = labels[i]
             elif len(self.execs) == 1:
-                own = labels
+                device_labels = labels
             else:
                 axes = self.label_layouts
-                own = [
+                device_labels = [
                     _cut(each, axis, part) if axis >= 0 else each
                     for each, axis in zip(labels, axes, strict=False)
                 ]
-            named = OrderedDict(zip(self.label_names, own, strict=False))
+            named = OrderedDict(zip(self.label_names, device_labels, strict=False))
             outputs = OrderedDict(zip(self.output_names, executor.outputs, strict=True))
             eval_metric.update_dict(named, outputs)
 
@@ -537,8 +537,8 @@ def _groups_of_devices(group2ctxs: object, count: int) -> list[dict[str, Any]]:
             raise CheckError(
                 f"group2ctxs: group {group!r} has {len(several)} devices for {count} contexts."
             )
-        for own, device in zip(groups, several, strict=True):
-            own[group] = device
+        for own_group, device in zip(groups, several, strict=True):
+            own_group[group] = device
     return groups
 
 

@@ -251,8 +251,8 @@ class Module(BaseModule):
         require(self, "binded")
         attrs = self._symbol.attr_dict()
         inputs = f"data_names={self._data_names} nor in label_names={self._label_names}"
-        for own, source in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
-            for name, array in sorted((own or {}).items()):
+        for target, source in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
+            for name, array in sorted((target or {}).items()):
                 desc = InitDesc(name, attrs.get(name))
                 if source is not None and name in source:
                     if source[name] is not array:
@@ -310,6 +310,8 @@ class Module(BaseModule):
         self._params_dirty = False
 
     # ---- making ready ---------------------------------------------------------------------------
+
+    _has_optimizer = "optimizer already initialized, ignoring..."
 
     def bind(
         self,
@@ -419,6 +421,13 @@ class Module(BaseModule):
             optimizer.idx2name = idx2name.copy()
         return optimizer
 
+    def _samples_of_step(self, store: KVStoreBase | None) -> int:
+        """The number of samples whose gradients a step adds up, on all workers that wait for each other."""
+        size: int = self._exec_group.batch_size
+        if store and "dist" in store.type and "_sync" in store.type:
+            size *= store.num_workers
+        return size
+
     def init_optimizer(
         self,
         kvstore: KVStoreBase | str | None = "local",
@@ -436,18 +445,15 @@ class Module(BaseModule):
             ValueError: no optimizer has that name.
         """
         require(self, "binded", "params_initialized")
-        if self.optimizer_initialized and not force_init:
-            self.logger.warning("optimizer already initialized, ignoring...")
+        if self._ignores_optimizer(force_init):
             return
         if self._params_dirty:
             self._sync_params_from_devices()
         group, count = self._exec_group, len(self._context)
         store, on_store = _create_kvstore(kvstore, count, self._arg_params or {})
-        batch_size = group.batch_size
-        if store and "dist" in store.type and "_sync" in store.type:
-            batch_size *= store.num_workers
+        scale = 1.0 / self._samples_of_step(store)
         optimizer = self._optimizer_of(
-            optimizer, optimizer_params, 1.0 / batch_size, copies=1 if on_store else count
+            optimizer, optimizer_params, scale, copies=1 if on_store else count
         )
         self._optimizer, self._kvstore, self._update_on_kvstore = optimizer, store, on_store
         self._updater = None

@@ -212,8 +212,7 @@ class SequentialModule(BaseModule):
     ) -> None:
         """Make an optimizer for each module; see :class:`BaseModule`."""
         require(self, "binded", "params_initialized")
-        if self.optimizer_initialized and not force_init:
-            self.logger.warning("optimizer already initialized, ignoring.")
+        if self._ignores_optimizer(force_init):
             return
         for module in self._modules:
             module.init_optimizer(

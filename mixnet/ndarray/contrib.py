@@ -210,8 +210,8 @@ def _traced_while(
 
     def traced(function: Any) -> tuple[BodyTrace, Any, Any]:
         with BodyTrace() as trace:
-            own = [trace.placeholder(v._spec, f"var{i}") for i, v in enumerate(variables)]
-            current_variables = nested([cls._wrap(v) for v in own], shape)
+            placeholders = [trace.placeholder(v._spec, f"var{i}") for i, v in enumerate(variables)]
+            current_variables = nested([cls._wrap(v) for v in placeholders], shape)
             leaves, more = function(current_variables if not single else [current_variables])
             graph = trace.subgraph([each._read() for each in leaves])
         return trace, graph, more

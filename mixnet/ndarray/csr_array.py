@@ -15,7 +15,7 @@ from mixnet.context import Context
 from mixnet.ndarray.indexing import span
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.sparse_array import BaseSparseNDArray, host_indices
+from mixnet.ndarray.sparse_array import BaseSparseNDArray, host_indices, out_of_range
 from mixnet.ops.registry import find
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import from_host
@@ -79,6 +79,13 @@ class CSRNDArray(BaseSparseNDArray):
         aux = (host_indices(indptr, context), host_indices(indices, context))
         return cls._make(data, aux, shape)
 
+    @classmethod
+    def _at(cls, data: NDArray, places: np.ndarray, shape: tuple[int, ...]) -> CSRNDArray:
+        """From stored values and their rising positions in the flattened matrix."""
+        rows, columns = np.divmod(places, shape[1])
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
+        return cls._of(data, starts, columns, shape)
+
     def _fill(self, number: float | np.number) -> None:
         raise AttributeValueError(
             f"A csr array cannot be filled with the number {number} for all its elements; use "
@@ -97,9 +104,7 @@ class CSRNDArray(BaseSparseNDArray):
             return "indptr must have one number more than rows, from 0 to the number of values"
         if (np.diff(starts) < 0).any():
             return "indptr must not fall"
-        if len(columns) and (columns.min() < 0 or columns.max() >= self.shape[1]):
-            return f"a column in indices is not between 0 and {self.shape[1] - 1}"
-        return ""
+        return out_of_range("column", columns, self.shape[1])
 
     def _disorder(self) -> str:
         starts, columns = self._aux[0].asnumpy(), self._aux[1].asnumpy()

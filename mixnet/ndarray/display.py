@@ -53,8 +53,8 @@ def as_bundle(self: NDArray, include: object = None, exclude: object = None) -> 
         text = f"<{type(self).__name__} {shape} @{self.context}, pending>"
     else:
         text = as_text(self)
-    own = {"text/plain": text, "text/html": as_html(self)}
-    return {**own, **_forms(self)} if notebook else own
+    bundle = {"text/plain": text, "text/html": as_html(self)}
+    return {**bundle, **_forms(self)} if notebook else bundle
 
 
 def _forms(array: NDArray) -> dict[str, Any]:

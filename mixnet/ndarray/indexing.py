@@ -528,8 +528,8 @@ def is_contiguous(slc_key: Sequence[slice], shape: Sequence[int]) -> bool:
     if not all(cuts):
         return True  # nothing is cut out
     first = next((axis for axis, cut in enumerate(cuts) if len(cut) > 1), len(cuts))
-    whole = all(len(cut) == shape[first + 1 + i] for i, cut in enumerate(cuts[first + 1 :]))
-    return whole and all(cut.step == 1 for cut in cuts[first:] if len(cut) > 1)
+    are_complete = all(len(cut) == shape[first + 1 + i] for i, cut in enumerate(cuts[first + 1 :]))
+    return are_complete and all(cut.step == 1 for cut in cuts[first:] if len(cut) > 1)
 
 
 def install(cls: Any) -> None:

@@ -343,8 +343,8 @@ def _look_up(
     None where the call has to be looked at more closely: its arguments are not dense arrays of one class,
     or a graph is being traced, or the precision is not that of the arrays.
     """
-    here = state
-    if not arrays or here.trace is not None or precision.rule is not None:
+    local = state
+    if not arrays or local.trace is not None or precision.rule is not None:
         return None
     cls = type(arrays[0])
     if cls is not array_class and not _accepts(cls, array_class):
@@ -360,7 +360,7 @@ def _look_up(
     arguments = attributes.values()
     types = [*map(type, arguments)]
     key = (
-        bool(here.training),
+        bool(local.training),
         *attributes,
         *arguments,
         *(kinds(arguments) if tuple in types else types),

@@ -173,18 +173,18 @@ class NDArray(Handle, Installed):
 
     def _view(self, offset: int, shape: tuple[int, ...], detached: bool = False) -> Self:
         """A handle that shares storage: ``shape`` from element ``offset`` of this one on."""
-        own = self._link
+        own_link = self._link
         base = self
         origin, start = None, offset
-        if own is not None and own.base is not None:
+        if own_link is not None and own_link.base is not None:
             if not detached:
-                if own.mark is not None:
+                if own_link.mark is not None:
                     origin = self
-                elif own.origin is not None:
-                    origin, start = own.origin, own.start + offset
+                elif own_link.origin is not None:
+                    origin, start = own_link.origin, own_link.start + offset
             # A variable starts a tape, though it was detached itself: its views stand on that.
-            detached = detached or (own.detached and origin is None)
-            base, offset = own.base, own.offset + offset
+            detached = detached or (own_link.detached and origin is None)
+            base, offset = own_link.base, own_link.offset + offset
             if origin is None:
                 start = offset
         version = base._linked().version  # before what it holds, as in _read

@@ -16,7 +16,7 @@ from mixnet.context import Context
 from mixnet.ndarray.create import array as dense_array
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.sparse_array import BaseSparseNDArray, host_indices
+from mixnet.ndarray.sparse_array import BaseSparseNDArray, host_indices, out_of_range
 from mixnet.ops.registry import find
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Value, from_host
@@ -143,10 +143,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         return "indices must rise" if (np.diff(self._aux[0].asnumpy()) <= 0).any() else ""
 
     def _misplaced(self) -> str:
-        rows = self._aux[0].asnumpy()
-        if len(rows) and (rows.min() < 0 or rows.max() >= self.shape[0]):
-            return f"a row in indices is not between 0 and {self.shape[0] - 1}"
-        return ""
+        return out_of_range("row", self._aux[0].asnumpy(), self.shape[0])
 
     def __getitem__(self, key: object) -> RowSparseNDArray:
         """The array itself, ``array[:]``."""

@@ -127,7 +127,7 @@ def _header(content: FileBytes | MemoryBytes) -> tuple[int, dict[str, Any]]:
             content, f"its header should have {size} bytes, but the file has {content.size}"
         )
     try:
-        header = json.loads(content.read(8, size).decode(), object_pairs_hook=_once)
+        header = json.loads(content.read(8, size).decode(), object_pairs_hook=_unique_keys)
     except (ValueError, RecursionError) as error:
         raise _damaged(content, f"its header is not JSON ({error})") from None
     if not isinstance(header, dict):
@@ -135,7 +135,7 @@ def _header(content: FileBytes | MemoryBytes) -> tuple[int, dict[str, Any]]:
     return 8 + size, header
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A dict of the pairs, whose keys differ."""
     members = dict(pairs)
     if len(members) != len(pairs):

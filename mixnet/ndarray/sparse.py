@@ -282,10 +282,8 @@ def _from_coordinates(
     places, first = np.unique(row * shape[1] + column, return_inverse=True)
     total = np.zeros(len(places), values.dtype)
     np.add.at(total, first.reshape(-1), values)
-    rows, columns = np.divmod(places, shape[1])
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
     result = _values(total, context, dtype if dtype is not None else values.dtype)
-    return CSRNDArray._of(result, starts, columns, tuple(shape))
+    return CSRNDArray._at(result, places, tuple(shape))
 
 
 def row_sparse_array(

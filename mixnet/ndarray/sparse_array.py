@@ -40,6 +40,13 @@ def host_indices(values: ArrayLike, context: Context) -> NDArray:
     return NDArray._wrap(from_host(np.asarray(values, np.int64), context))
 
 
+def out_of_range(name: str, positions: np.ndarray, extent: int) -> str:
+    """What is wrong with the rows or columns in ``indices``: a phrase, empty if nothing is."""
+    if len(positions) and (positions.min() < 0 or positions.max() >= extent):
+        return f"a {name} in indices is not between 0 and {extent - 1}"
+    return ""
+
+
 class BaseSparseNDArray(NDArray):
     """What csr and row_sparse arrays have in common. Shape, dtype and context are fixed."""
 

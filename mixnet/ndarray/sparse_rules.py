@@ -229,12 +229,6 @@ def _places(array: CSRNDArray) -> np.ndarray:
     return places
 
 
-def _csr_at(data: NDArray, places: np.ndarray, shape: tuple[int, ...]) -> CSRNDArray:
-    rows, columns = np.divmod(places, shape[1])
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
-    return CSRNDArray._of(data, starts, columns, shape)
-
-
 def _csr_union(left: CSRNDArray, right: CSRNDArray, sign: int) -> CSRNDArray:
     union, where = np.unique(np.concatenate([_places(left), _places(right)]), return_inverse=True)
     second = right._data if sign > 0 else -right._data
@@ -245,7 +239,7 @@ def _csr_union(left: CSRNDArray, right: CSRNDArray, sign: int) -> CSRNDArray:
     if not stays.all():
         total = total.take(host_indices(np.flatnonzero(stays), left.context))
         union = union[stays]
-    return _csr_at(total, union, left.shape)
+    return CSRNDArray._at(total, union, left.shape)
 
 
 @rule("elemwise_mul", "broadcast_mul", "elemwise_div", "broadcast_div")
@@ -280,7 +274,7 @@ def _product(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
             invoke(find("_take_rows"), (each._data, host_indices(where, each.context)), {})
             for each, where in ((left, first), (right, second))
         ]
-        return _csr_at(stored[0] * stored[1], places, left.shape)
+        return CSRNDArray._at(stored[0] * stored[1], places, left.shape)
     return NotImplemented
 
 
@@ -334,7 +328,7 @@ def _dot(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
         places = rows * product.shape[1] + np.tile(columns, product.shape[0])
         where = host_indices(places % product.shape[1], product.context)
         parts = (product, host_indices(rows, product.context), where)
-        return _csr_at(invoke(find("_take_elements"), parts, {}), places, product.shape)
+        return CSRNDArray._at(invoke(find("_take_elements"), parts, {}), places, product.shape)
     return NotImplemented
 
 

@@ -46,20 +46,20 @@ def run_steps(steps: Sequence[Step]) -> None:
     if len({*map(id, arrays)}) == len(arrays) and _is_plain(arrays):
         _run_together(steps)
         return
-    together: list[Step] = []
+    batch: list[Step] = []
     arrays_of_others: set[int] = set()
     for step in steps:
         identities = [id(each) for each in step.arrays]
         is_plain = _is_plain(step.arrays)
         if not is_plain or not arrays_of_others.isdisjoint(identities):
-            _run_together(together)
-            together, arrays_of_others = [], set()
+            _run_together(batch)
+            batch, arrays_of_others = [], set()
             if not is_plain:
                 invoke(step.rule, step.arrays, dict(step.numbers), step.arrays[0])
                 continue
-        together.append(step)
+        batch.append(step)
         arrays_of_others.update(identities)
-    _run_together(together)
+    _run_together(batch)
 
 
 def _is_plain(arrays: Sequence[NDArray]) -> bool:

@@ -47,6 +47,19 @@ def _call(
 adamw_update, mp_adamw_update = adamw_functions(_scale, _call)
 
 
+def _multi_adamw(
+    name: str,
+    lists: tuple[Sequence[NDArray], ...],
+    rescale_grad: float | NDArray,
+    numbers: dict[str, Any],
+    out: NDArray | Sequence[NDArray] | None,
+) -> Results:
+    """Call the operator ``name`` on lists of arrays; the first of them are the weights."""
+    arrays = _turns(name, *lists)
+    arrays.append(_scale(rescale_grad, lists[0][0]))
+    return invoke_any(find(f"_{name}"), arrays, numbers, out)
+
+
 def multi_adamw_update(
     weights: Sequence[NDArray],
     grads: Sequence[NDArray],
@@ -78,10 +91,9 @@ def multi_adamw_update(
     Raises:
         ShapeError: the lists differ in length.
     """
-    arrays = _turns("multi_adamw_update", weights, grads, mean, var)
-    arrays.append(_scale(rescale_grad, weights[0]))
-    numbers = {"lrs": lrs, "wds": wds, "etas": etas, "num_weights": size or len(weights)}
-    return invoke_any(find("_multi_adamw_update"), arrays, {**numbers, **kwargs}, out)
+    lists = (weights, grads, mean, var)
+    numbers = {"lrs": lrs, "wds": wds, "etas": etas, "num_weights": size or len(weights), **kwargs}
+    return _multi_adamw("multi_adamw_update", lists, rescale_grad, numbers, out)
 
 
 def multi_mp_adamw_update(
@@ -118,10 +130,9 @@ def multi_mp_adamw_update(
     Raises:
         ShapeError: the lists differ in length.
     """
-    arrays = _turns("multi_mp_adamw_update", weights, grads, mean, var, weights32)
-    arrays.append(_scale(rescale_grad, weights[0]))
-    numbers = {"lrs": lrs, "wds": wds, "etas": etas, "num_weights": size or len(weights)}
-    return invoke_any(find("_multi_mp_adamw_update"), arrays, {**numbers, **kwargs}, out)
+    lists = (weights, grads, mean, var, weights32)
+    numbers = {"lrs": lrs, "wds": wds, "etas": etas, "num_weights": size or len(weights), **kwargs}
+    return _multi_adamw("multi_mp_adamw_update", lists, rescale_grad, numbers, out)
 
 
 def multi_lamb_update(

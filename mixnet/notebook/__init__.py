@@ -1,6 +1,6 @@
 """``mx.notebook``: callbacks that collect training metrics for notebooks."""
 
-from mixnet.process.lazy import submodules as _submodules
+from mixnet.process.lazy import names_later as _names_later
 
 
 class Bokeh_Failed_To_Import:
@@ -9,4 +9,4 @@ class Bokeh_Failed_To_Import:
 
 bokeh = Bokeh_Failed_To_Import
 
-__getattr__, __dir__ = _submodules(__name__, {"callback": ".callback"}, globals())
+__getattr__, __dir__ = _names_later(globals(), {"callback": ".callback"})

@@ -38,6 +38,13 @@ R = TypeVar("R")
 NUMBERS = (bool, int, float, onp.number, onp.bool_)
 
 
+def order_of_axes(axes: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The axes that ``transpose(*axes)`` was called with, one by one or as one tuple; None reverses them."""
+    if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+        axes = tuple(axes[0] or ())
+    return axes or None
+
+
 class Operable(Protocol):
     """An array, which operators compute with, or a symbol, which they extend."""
 

@@ -423,8 +423,8 @@ def meshgrid(*xi: Any, **kwargs: Any) -> list[Any]:
         shape[order[i]] = each.size
     grids = []
     for i, each in enumerate(xi):
-        own = [1] * ndim
-        own[order[i]] = -1
-        grid = call("_np_reshape", each, newshape=tuple(own))
+        extents = [1] * ndim
+        extents[order[i]] = -1
+        grid = call("_np_reshape", each, newshape=tuple(extents))
         grids.append(grid if sparse else call("_npi_broadcast_to", grid, shape=tuple(shape)))
     return grids

@@ -35,10 +35,10 @@ class Dispatch:
         NumPy's also where ours does not define what the arguments ask for: ``numpy.histogram``
         finds the range of the values, ``mx.np.histogram`` needs it.
         """
-        own = self._find(function)
-        if own is not None and callable(own):
+        implementation = self._find(function)
+        if implementation is not None and callable(implementation):
             with contextlib.suppress(NotDefinedError):
-                return own(*args, **kwargs)
+                return implementation(*args, **kwargs)
         return fallback.on_host(function.__name__, function)(*args, **kwargs)
 
     def ufunc(self, ufunc: Callable[..., Any], method: str, inputs: Any, kwargs: Any) -> Any:
@@ -68,10 +68,10 @@ class Dispatch:
             kwargs["out"] = out[0] if isinstance(out, tuple) else out
             if not isinstance(kwargs["out"], ndarray):
                 raise AttributeTypeError("out must be an mx.np array, as the inputs are.")
-        own = self._find(ufunc)
-        if own is None:
+        implementation = self._find(ufunc)
+        if implementation is None:
             return fallback.on_host(ufunc.__name__, ufunc)(*inputs, **kwargs)
-        return own(*inputs, **kwargs)
+        return implementation(*inputs, **kwargs)
 
 
 def with_array_function_protocol(func: Callable[..., Any]) -> Any:

@@ -179,9 +179,9 @@ def _binary(name: str, operation: Any, text: str, keywords: bool) -> Callable[..
         f"a number; axes of extent one are repeated.\n    out: an array for the result.\n{options}"
     )
     if not keywords:
-        whole = inspect.signature(function)
-        parameters = [p for p in whole.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        function.__signature__ = whole.replace(parameters=parameters)  # type: ignore[attr-defined]
+        signature = inspect.signature(function)
+        parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return function
 
 

@@ -133,9 +133,9 @@ def _to_host(value: object) -> Any:
 
 def _dtypes(values: Iterable[Any]) -> list[Any]:
     """Dtypes of the arrays with axes among values and in their lists."""
-    own = [each.dtype for each in values if isinstance(each, onp.ndarray) and each.ndim]
+    of_arrays = [each.dtype for each in values if isinstance(each, onp.ndarray) and each.ndim]
     lists = [each for each in values if isinstance(each, (list, tuple))]
-    return own + [dtype for each in lists for dtype in _dtypes(each)]
+    return of_arrays + [dtype for each in lists for dtype in _dtypes(each)]
 
 
 def _weak(value: Any, dtype: Any) -> Any:

@@ -20,7 +20,7 @@ from mixnet.dtype import as_dtype, as_numbers
 from mixnet.ndarray.invoke import check_face, invoke_any
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.operators import Binary
-from mixnet.numpy.call import set_default_face
+from mixnet.numpy.call import order_of_axes, set_default_face
 from mixnet.ops.numpy.shape import filled_shape
 from mixnet.ops.op import Op
 from mixnet.runtime.value.value import from_host
@@ -72,14 +72,14 @@ class ndarray(NDArray):
     def _from_source(cls, source: Any, context: Context | None = None, dtype: Any = None) -> Self:
         if dtype is None:
             # A column of pandas has a dtype, too, which may be one of Python objects.
-            own = source.dtype if has_dtype(source) else None
-            if not isinstance(own, onp.dtype) or own.kind == "O":
+            source_dtype = source.dtype if has_dtype(source) else None
+            if not isinstance(source_dtype, onp.dtype) or source_dtype.kind == "O":
                 dtype = onp.float32
         target_dtype = None if dtype is None else as_dtype(dtype)
         # NumPy 2 refuses numbers that an integer type does not hold; cast from an array they wrap.
-        whole = target_dtype is not None and target_dtype.kind in "iu"
+        to_integers = target_dtype is not None and target_dtype.kind in "iu"
         try:
-            if whole:
+            if to_integers:
                 data = as_numbers(source, target_dtype)
             else:
                 with onp.errstate(over="ignore"):
@@ -119,8 +119,8 @@ class ndarray(NDArray):
         return f"array({text}{dtype}{context})"
 
     def __str__(self) -> str:
-        away = self.ndim and self.context.device_type != "cpu"
-        return f"{self.asnumpy()} @{self.context}" if away else str(self.asnumpy())
+        on_device = self.ndim and self.context.device_type != "cpu"
+        return f"{self.asnumpy()} @{self.context}" if on_device else str(self.asnumpy())
 
     def __format__(self, fmt: str) -> str:
         if self.shape == ():
@@ -280,9 +280,7 @@ class ndarray(NDArray):
 
     def transpose(self, *axes: object) -> Self:
         """Axes in another order, reversed by default; see ``mx.np.transpose``."""
-        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
-            axes = tuple(axes[0] or ())
-        return self._function("transpose")(self, axes or None)
+        return self._function("transpose")(self, order_of_axes(axes))
 
     @property
     def T(self) -> Self:

@@ -53,7 +53,7 @@ def _number(function: str, name: str, value: object) -> float:
     return _converted(float, "a number or an mx.np array", function, name, value)
 
 
-def _whole(function: str, name: str, value: object) -> int:
+def _as_integer(function: str, name: str, value: object) -> int:
     """A parameter as a whole number; the same error, for fractions and infinity, too."""
     number = _converted(int, "a whole number", function, name, value)
     if isinstance(value, float) and number != value:
@@ -428,7 +428,7 @@ def randint(
     """
     if high is None:
         low, high = 0, low
-    low, high = _whole("randint", "low", low), _whole("randint", "high", high)
+    low, high = _as_integer("randint", "low", low), _as_integer("randint", "high", high)
     if low >= high:
         raise OperatorValueError(f"randint: there is no whole number in [{low}, {high}).")
     attributes = {"low": low, "high": high, "shape": _size(size) or ()}
@@ -462,7 +462,7 @@ def choice(
         raise AttributeValueError(
             "choice: a is an array without axes; give one with at least one axis, or a whole number."
         )
-    count = a.shape[0] if is_array(a) else _whole("choice", "a", a)
+    count = a.shape[0] if is_array(a) else _as_integer("choice", "a", a)
     shape = _size(size)
     number = int(onp.prod(shape, dtype=onp.int64)) if shape is not None else 1
     if not replace and number > count:

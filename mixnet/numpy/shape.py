@@ -277,9 +277,9 @@ def _check_axis(name: str, ary: Any, axis: int) -> None:
 def _cut(ary: Any, parts: Any, axis: int) -> list[Any]:
     check_array("split", ary)
     _check_axis("split", ary, axis)
-    whole = isinstance(parts, (int, onp.integer))
+    by_count = isinstance(parts, (int, onp.integer))
     if (
-        not whole
+        not by_count
         and not isinstance(parts, (tuple, list, set, range, onp.ndarray))
         and not is_array(parts)
     ):
@@ -287,9 +287,9 @@ def _cut(ary: Any, parts: Any, axis: int) -> list[Any]:
             f"split: indices_or_sections={parts!r} is neither the number of parts nor a sequence of "
             f"indices to cut before."
         )
-    if whole and isinstance(ary, NDArray) and not ary.shape[axis]:
+    if by_count and isinstance(ary, NDArray) and not ary.shape[axis]:
         return [ary[:] for _ in range(int(parts))]  # of no elements any part has none
-    if whole:
+    if by_count:
         pieces = call("_npi_split", ary, indices=(), axis=axis, sections=int(parts))
     elif not has_shape(ary):  # a symbol: its extent is not known yet
         pieces = call("_npi_split", ary, indices=(0, *map(int, parts)), axis=axis)

@@ -80,52 +80,52 @@ class Namespace:
         return sorted(name for name in OPERATORS if not name.startswith("_"))
 
     def hooks(
-        self, here: dict[str, Any], modules: Collection[str] | None = None
+        self, namespace: dict[str, Any], modules: Collection[str] | None = None
     ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-        """``__getattr__`` and ``__dir__`` of a module whose ``globals()`` are ``here``.
+        """``__getattr__`` and ``__dir__`` of a module whose ``globals()`` are ``namespace``.
 
         Args:
-            here: the module's ``globals()``.
+            namespace: the module's ``globals()``.
             modules: of a package, the modules in it that are part of its interface. The names of the
                 others are free: somebody may register an operator ``update`` although there is an
                 ``update.py``.
         """
-        self._module = here["__name__"]
+        self._module = namespace["__name__"]
         if modules is not None:
-            _hide_all_but(modules, here)
+            _hide_all_but(modules, namespace)
 
         def __getattr__(name: str) -> Any:
             if name == "__all__":  # what `import *` brings
                 if self.title.endswith("._internal") and not self.prefix:
-                    return _private_names(here)
+                    return _private_names(namespace)
                 return [each for each in __dir__() if not each.startswith("_")]
             if name.startswith("__"):
                 raise AttributeError(name)
             function = self.function(name)
             if not name.startswith("_") and is_of_library(OPERATORS[self.prefix + name]):
-                here[name] = function  # Python finds it there itself the next time
+                namespace[name] = function  # Python finds it there itself the next time
             return function
 
         def __dir__() -> list[str]:
-            return sorted({*here, *self.names()})
+            return sorted({*namespace, *self.names()})
 
         if modules is None:
-            _complete_dict(here, __getattr__, self.names)
+            _complete_dict(namespace, __getattr__, self.names)
         return __getattr__, __dir__
 
 
-def _private_names(here: dict[str, Any]) -> list[str]:
+def _private_names(namespace: dict[str, Any]) -> list[str]:
     """Names with an underscore: of operators, and of the functions that a module itself defines."""
     own = [
         name
-        for name, value in here.items()
-        if getattr(value, "__module__", None) == here["__name__"] and name[:2] != "__"
+        for name, value in namespace.items()
+        if getattr(value, "__module__", None) == namespace["__name__"] and name[:2] != "__"
     ]
     return sorted({*own, *(name for name in OPERATORS if name.startswith("_"))})
 
 
 def _complete_dict(
-    here: dict[str, Any], get: Callable[[str], Any], names: Callable[[], list[str]]
+    namespace: dict[str, Any], get: Callable[[str], Any], names: Callable[[], list[str]]
 ) -> None:
     """Give the module a ``__dict__`` with all functions: ``'box_decode' in mx.nd.contrib.__dict__`` is how
     programs ask whether an operator exists.
@@ -136,17 +136,17 @@ def _complete_dict(
         def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
             for name in names():
                 get(name)  # keeps the function in here
-            return here
+            return namespace
 
-    sys.modules[here["__name__"]].__class__ = Module
+    sys.modules[namespace["__name__"]].__class__ = Module
 
 
-def _hide_all_but(modules: Collection[str], here: dict[str, Any]) -> None:
+def _hide_all_but(modules: Collection[str], namespace: dict[str, Any]) -> None:
     """Keep other modules of a package from becoming its attributes, now and when they are imported.
 
     ``from package import module`` and ``import package.module as name`` find them without.
     """
-    package = here["__name__"]
+    package = namespace["__name__"]
 
     def is_hidden(name: str, value: object) -> bool:
         return (
@@ -160,6 +160,6 @@ def _hide_all_but(modules: Collection[str], here: dict[str, Any]) -> None:
             if not is_hidden(name, value):
                 super().__setattr__(name, value)
 
-    for name in [name for name, value in here.items() if is_hidden(name, value)]:
-        del here[name]
+    for name in [name for name, value in namespace.items() if is_hidden(name, value)]:
+        del namespace[name]
     sys.modules[package].__class__ = Package

@@ -305,11 +305,17 @@ class Optimizer:
                 most = number
         self.num_update = most
 
+    def _next_rates(self, index: Index) -> Iterator[tuple[Any, Any]]:
+        """Count an update of a parameter, or of several: learning rate and weight decay of each."""
+        self._update_count(index)
+        indices = index if isinstance(index, (list, tuple)) else [index]
+        return zip(self._get_lrs(indices), self._get_wds(indices), strict=True)
+
     def _changing(self) -> list[dict[Any, Any]]:
         """The dicts that an update may change: attributes, counts, and those of the scheduler."""
-        own = vars(self)
-        dicts = [own, *self._all_index_update_counts.values()]
-        for each in own.values():
+        attributes = vars(self)
+        dicts = [attributes, *self._all_index_update_counts.values()]
+        for each in attributes.values():
             if type(each) is dict:
                 dicts.append(each)
             elif isinstance(each, Optimizer):
@@ -345,12 +351,12 @@ class Optimizer:
         self._warn_of_half(weight)
         return self.create_state(index, weight)
 
-    def _state_and_copy(self, index: Index, weight: NDArray, whose: str) -> Any:
+    def _state_and_copy(self, index: Index, weight: NDArray, description: str) -> Any:
         """What MXNet's first optimizers keep: their pair has the float32 copy last, not first."""
         if self._is_mixed(weight):
             copy = weight.astype(np.float32)
             return self.create_state(index, copy), copy
-        self._warn_of_half(weight, whose, 4)
+        self._warn_of_half(weight, description, 4)
         return self.create_state(index, weight)
 
     def __init_subclass__(cls, **more: object) -> None:
@@ -364,12 +370,12 @@ class Optimizer:
         """Whether a weight is updated through a float32 copy."""
         return bool(self.multi_precision) and weight.dtype in _HALF
 
-    def _warn_of_half(self, weight: NDArray, whose: str = "", depth: int = 3) -> None:
+    def _warn_of_half(self, weight: NDArray, description: str = "", depth: int = 3) -> None:
         if weight.dtype in _HALF and not self.multi_precision:
             warnings.warn(
                 f"Accumulating with {np.dtype(weight.dtype).name} in optimizer can lead to poor "
                 f"accuracy or slow convergence. Consider using multi_precision=True option of the "
-                f"{whose}optimizer",
+                f"{description}optimizer",
                 stacklevel=depth,
             )
 

@@ -107,9 +107,7 @@ class LARS(Momentum):
         self, index: Index, weight: Any, grad: Any, state: Any, mixed: bool = False
     ) -> list[Step]:
         """The rules of one step, a parameter at a time."""
-        self._update_count(index)
-        indices = index if isinstance(index, (list, tuple)) else [index]
-        rates = zip(self._get_lrs(indices), self._get_wds(indices), strict=True)
+        rates = self._next_rates(index)
         momentum = self.momentum
         if self.momentum_correction and self.last_lr != 0:
             momentum *= self.cur_lr / self.last_lr

@@ -36,9 +36,7 @@ class SGD(Momentum):
         self, index: Index, weight: Any, grad: Any, state: Any, mixed: bool = False
     ) -> list[Step]:
         """The rules of one step, a parameter at a time."""
-        self._update_count(index)
-        indices = index if isinstance(index, (list, tuple)) else [index]
-        rates = zip(self._get_lrs(indices), self._get_wds(indices), strict=True)
+        rates = self._next_rates(index)
         steps: list[Step] = []
         previous: object = None
         for (_, w, g, s), (lr, wd) in zip(each_of(index, weight, grad, state), rates, strict=True):

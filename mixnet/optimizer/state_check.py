@@ -171,8 +171,8 @@ def _fitted(states: dict[Any, Any], optimizer: Optimizer, weights: Weights) -> d
         if weight is not None:
             usual = _usual(optimizer, key, weight)
             # MXNet does not look at a state that an optimizer does not use.
-            whose = f"of parameter {key!r} for {type(optimizer).__name__}"
-            state = None if usual is None else _fit(state, usual, whose)
+            description = f"of parameter {key!r} for {type(optimizer).__name__}"
+            state = None if usual is None else _fit(state, usual, description)
         fitted[key] = state
     _warn_of_others(states, weights)
     return fitted
@@ -210,7 +210,7 @@ def _check_plain(key: Any, state: Any) -> None:
         )
 
 
-def _fit(state: object, usual: Any, whose: str) -> Any:
+def _fit(state: object, usual: Any, description: str) -> Any:
     """A state like ``usual``.
 
     Raises:
@@ -224,12 +224,12 @@ def _fit(state: object, usual: Any, whose: str) -> Any:
     elif isinstance(usual, (tuple, list)) and isinstance(state, (tuple, list)):
         if len(usual) == len(state):
             return type(state)(
-                _fit(part, each, whose) for part, each in zip(state, usual, strict=True)
+                _fit(part, each, description) for part, each in zip(state, usual, strict=True)
             )
     elif isinstance(usual, _NUMBERS) and isinstance(state, _NUMBERS):
         return state
     raise FileFormatError(
-        f"The state {whose} is {_described(usual)}, in the file it is {_described(state)}: these are "
+        f"The state {description} is {_described(usual)}, in the file it is {_described(state)}: these are "
         f"states of another network or another optimizer."
     )
 

@@ -285,7 +285,7 @@ class _Reading:
     def _call(self, name: Name, arguments: tuple[Any, ...], budget: Budget) -> Any:
         if name in _ARRAY_CLASSES:
             budget.spend(_ARRAY_BYTES)
-            return self._begun(_new_array(_ARRAY_CLASSES[name]))
+            return self._mark_bare(_new_array(_ARRAY_CLASSES[name]))
         if name in _NEW:
             return self._new(*arguments)
         self._check_name(name)
@@ -301,9 +301,9 @@ class _Reading:
         # Of the largest kind, an OrderedDict of pairs.
         budget.spend(256 + (2 if name not in _COLLECTIONS else 256) * sum(sizes))
         result = _FUNCTIONS[name](*arguments)
-        return self._begun(result) if _FUNCTIONS[name] is _reconstruct else result
+        return self._mark_bare(result) if _FUNCTIONS[name] is _reconstruct else result
 
-    def _begun(self, array: Any) -> Any:
+    def _mark_bare(self, array: Any) -> Any:
         self._bare[id(array)] = array
         return array
 

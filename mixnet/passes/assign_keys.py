@@ -8,7 +8,6 @@ from mixnet.graph.draws import drawing, numbers_of_draws
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.schema.stream import STREAM_SPEC
-from mixnet.passes.set_training import in_mode
 
 KEY_NAME = "random key"
 KEY_SPEC = STREAM_SPEC
@@ -52,13 +51,15 @@ def assign_keys(graph: Graph, called: Sequence[Node] = (), training: bool = Fals
         called: the random operators that were composed, including those that no output needs.
         training: the mode of operators that no output needs.
     """
-    own = dict.fromkeys(drawing(graph.nodes))
-    if not own:
+    drawn = dict.fromkeys(drawing(graph.nodes))
+    if not drawn:
         return graph
     numbers, draws = numbers_of_draws(
-        list(own), called, lambda node: node.statics if node in own else in_mode(node, training)
+        list(drawn),
+        called,
+        lambda node: node.statics if node in drawn else node.in_mode(training),
     )
-    order = [numbers[node] for node in graph.nodes if node in own and node.op.draws(node.statics)]
+    order = [numbers[node] for node in graph.nodes if node in drawn and node.op.draws(node.statics)]
     key = key_variable(draws, order)
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:

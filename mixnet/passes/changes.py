@@ -62,14 +62,14 @@ def _outer(name: str, removed: set[str]) -> str | None:
 
 def _merged(before: Graph, removed: list[str], new: dict[str, Node]) -> dict[str, str]:
     numbers = value_numbers(before)
-    stands: dict[int, str] = {}
+    remaining: dict[int, str] = {}  # number of a value: a node of the new graph that computes it
     for node, name in before.names.items():
         if name in new:
-            stands.setdefault(numbers[node], name)
+            remaining.setdefault(numbers[node], name)
     by_name = {name: node for node, name in before.names.items()}
     merged = {}
     for name in removed:
-        into = stands.get(numbers[by_name[name]])
+        into = remaining.get(numbers[by_name[name]])
         if into is not None:
             merged[name] = into
     return merged

@@ -266,6 +266,10 @@ class _Rewrite:
         pointwise = known["kernel"][-2:] == (1, 1) and pad == (0, 0)
         return {**plan, "method": "dot" if pointwise else "xla"}
 
+    def _inputs_of(self, data: Entry, *parameters: Entry) -> list[Entry]:
+        """Data with channels last, and parameters as they are."""
+        return [self.images[data].last, *[self.images[each].first for each in parameters]]
+
     def _convolution(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
         data, weight, *bias = node.inputs
         plan = self._plan(data, weight, known)
@@ -273,7 +277,7 @@ class _Rewrite:
             if len(known["kernel"]) == 3:
                 return self._volumes(node, known, node.inputs, ())
             return self._grouped(grouped.CONVOLUTION, node, known, node.inputs, {})
-        inputs = [self.images[data].last, *[self.images[each].first for each in (weight, *bias)]]
+        inputs = self._inputs_of(data, weight, *bias)
         plan["fusions"] = ("BIAS",) if bias else ()
         return [_image(convolution.CONVOLUTION, inputs, plan, node)]
 
@@ -394,7 +398,7 @@ class _Rewrite:
         if plan is None:
             return None
         attributes = self._as_data_gradient(plan, known["kernel"], self._shape(Entry(node))[2:])
-        inputs = [self.images[data].last, *[self.images[each].first for each in (weight, *bias)]]
+        inputs = self._inputs_of(data, weight, *bias)
         return [_image(convolution.DECONVOLUTION, inputs, attributes, node)]
 
     def _deconvolution_gradients(self, node: Node, known: dict[str, Any]) -> list[Image] | None:

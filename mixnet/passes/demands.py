@@ -25,10 +25,10 @@ def demands_of(graph: Graph, known: Sequence[Known], key: int) -> Demands:
             continue
         arrays = [specs[entry] for entry in node.inputs]
         arrays.pop(-1 if node.op.key is None else node.op.key)
-        own = node.op.demands(node.statics, tuple(arrays), node.scalars[:-1])
+        demands = node.op.demands(node.statics, tuple(arrays), node.scalars[:-1])
         first = int(node.scalars[-1])
         by_draw[first] = (
-            [(first, own)] if node.op.graph is None else [(first + n, d) for n, d in own]
+            [(first, demands)] if node.op.graph is None else [(first + n, d) for n, d in demands]
         )
     order = order_on_host(graph.inputs[key]) or sorted(by_draw)
     return [demand for first in order for demand in by_draw.get(first, ())]

@@ -149,12 +149,12 @@ def _fused(chain: list[Node], name: str) -> Node:
         return Entry(created)
 
     for node in chain:
-        own = [e.node in inner for e in node.inputs]
+        is_inner = [e.node in inner for e in node.inputs]
         inputs = [
             Entry(inner[e.node], e.index) if is_own else variable(e)
-            for e, is_own in zip(node.inputs, own, strict=True)
+            for e, is_own in zip(node.inputs, is_inner, strict=True)
         ]
-        if fused_part(node) == "sum" and not own[0]:
+        if fused_part(node) == "sum" and not is_inner[0]:
             inputs.reverse()  # MXNet writes the convolution first
         inner[node] = node.replaced(tuple(inputs))
     body = SubGraph(Graph((Entry(inner[chain[-1]]),), tuple(variables)))

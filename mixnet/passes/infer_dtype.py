@@ -52,8 +52,8 @@ def _that_follow(
 ) -> dict[Entry, np.dtype]:
     rule, attributes = node.op.dtypes, node.op.keywords(node.statics)
     count = node.op.num_outputs(node.statics, len(node.inputs))
-    own = rule.of_inputs(names, len(node.inputs))
-    shared = [entry for i, entry in enumerate(node.inputs) if i not in own]
+    of_inputs = rule.of_inputs(names, len(node.inputs))
+    shared = [entry for i, entry in enumerate(node.inputs) if i not in of_inputs]
     of_results = rule.of_results(attributes, count)
     derived = 0  # the number of results whose dtype ``of_shared`` gives
     if rule.of_shared and of_results[0] is None:
@@ -64,7 +64,7 @@ def _that_follow(
         or rule.when_unknown(attributes)
         or _common(dtypes, results)
     )
-    follow = {node.inputs[i]: dtype for i, dtype in own.items() if dtype is not None}
+    follow = {node.inputs[i]: dtype for i, dtype in of_inputs.items() if dtype is not None}
     follow |= {Entry(node, i): dtype for i, dtype in enumerate(of_results) if dtype is not None}
     if common is not None:
         follow |= dict.fromkeys(shared, common) | dict.fromkeys(results, common)

@@ -355,22 +355,22 @@ class Inference:
                 outer = self.shapes.get(node.inputs[place.number])
                 if shape is None or (place.sliced and outer and _of_element(body, outer) == shape):
                     continue  # nothing new
-                whole = (self._unknown, *shape) if place.sliced else shape
-                self._set(node.inputs[place.number], whole, node)
+                stacked = (self._unknown, *shape) if place.sliced else shape
+                self._set(node.inputs[place.number], stacked, node)
 
     def _same(self, node: Node, entries: list[Entry]) -> None:
-        together: Shape | None = None
+        joined: Shape | None = None
         for entry in entries:
             shape = self.shapes.get(entry)
-            both = merged(together, shape, self._least)
-            if both is None and shape is not None and together is not None:
-                if self._is_known(shape) and self._is_known(together):
+            both = merged(joined, shape, self._least)
+            if both is None and shape is not None and joined is not None:
+                if self._is_known(shape) and self._is_known(joined):
                     return  # the operator's own message about its inputs is better
-                self._set(entry, together, node)  # raises
-            together = both
+                self._set(entry, joined, node)  # raises
+            joined = both
         for entry in entries:
-            if together is not None and not self._is_known(self.shapes.get(entry)):
-                self._set(entry, together, node)
+            if joined is not None and not self._is_known(self.shapes.get(entry)):
+                self._set(entry, joined, node)
 
     def _argument_names(self, node: Node) -> tuple[str, ...]:
         if node.op.variadic:
@@ -407,8 +407,12 @@ class Inference:
     def _forward(self, node: Node) -> None:
         for i, (shape, dtype) in enumerate(self._outputs(node)):
             self._set(Entry(node, i), shape, node)
-            if dtype is not None and all(e in self.dtypes for e in node.inputs):
-                self.dtypes[Entry(node, i)] = dtype
+            self._set_dtype(node, i, dtype)
+
+    def _set_dtype(self, node: Node, index: int, dtype: np.dtype | None) -> None:
+        """Record the dtype of an output, unless it was computed from assumed dtypes."""
+        if dtype is not None and all(e in self.dtypes for e in node.inputs):
+            self.dtypes[Entry(node, index)] = dtype
 
     def _leaves_dtypes_open(self, node: Node) -> bool:
         """Whether a node's operator has its own inference of dtypes and only shapes are needed."""
@@ -437,8 +441,7 @@ class Inference:
             statics = node.op.rebind(node.statics, size=1)
             tried = Node(node.op, statics, node.scalars, node.inputs, node.name)
             for i, (_, dtype) in enumerate(self._outputs(tried)):
-                if dtype is not None and all(e in self.dtypes for e in node.inputs):
-                    self.dtypes[Entry(node, i)] = dtype
+                self._set_dtype(node, i, dtype)
 
     def _only_extents(self, node: Node) -> None:
         """Infer the extents of partly known inputs that alone fit the other inputs and the outputs."""

@@ -105,6 +105,11 @@ class Schedule:
     steps: list[ScheduledStep]
     arrays: dict[Entry, Array]
 
+    def inputs(self) -> list[Array]:
+        """The arrays of the graph's inputs, in their order."""
+        stored = {entry.node: array for entry, array in reversed(self.arrays.items())}
+        return [stored[node] for node in self.graph.inputs]
+
 
 def lifetimes(graph: Graph, inputs: Sequence[Known]) -> Schedule:
     """The schedule that runs the nodes in the graph's order.

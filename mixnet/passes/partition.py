@@ -26,7 +26,7 @@ class Part:
     number: int
 
 
-def partition(graph: Graph, takes: Callable[[Node], bool], make: Make) -> Graph:
+def partition(graph: Graph, accepts: Callable[[Node], bool], make: Make) -> Graph:
     """The graph with one node for each part.
 
     A part is a set of accepted nodes; on all paths to them there are equally many changes between accepted
@@ -34,11 +34,11 @@ def partition(graph: Graph, takes: Callable[[Node], bool], make: Make) -> Graph:
 
     Args:
         graph: the graph of a symbol.
-        takes: whether a backend computes a node.
+        accepts: whether a backend computes a node.
         make: returns the node for a part; its outputs are the part's heads, its inputs ``Part.inputs``.
     """
     nodes = [node for node in graph.nodes if not node.is_variable]
-    accepted = {node: takes(node) for node in nodes}
+    accepted = {node: accepts(node) for node in nodes}
     level: dict[Node, int] = {}
     for node in nodes:
         level[node] = max(

@@ -152,21 +152,28 @@ def _with_copies(graph: Graph, places: dict[Node, Context]) -> Graph:
     copies: dict[tuple[Entry, Context], Entry] = {}
 
     def change(node: Node, entries: tuple[Entry, ...]) -> Node:
-        here = places[node]
+        place = places[node]
         inputs = []
         for entry in entries:
-            there = places[entry.node]
-            if there is here:
+            source = places[entry.node]
+            if source is place:
                 inputs.append(entry)
                 continue
-            if (entry, here) not in copies:
+            if (entry, place) not in copies:
                 name = f"{entry.node.name}_{entry.index}_copy"
-                copied = Node(COPY, (there, here), (), (entry,), name, COPY.keywords((there, here)))
-                places[copied] = here
-                copies[entry, here] = Entry(copied)
-            inputs.append(copies[entry, here])
+                copied = Node(
+                    COPY,
+                    (source, place),
+                    (),
+                    (entry,),
+                    name,
+                    COPY.keywords((source, place)),
+                )
+                places[copied] = place
+                copies[entry, place] = Entry(copied)
+            inputs.append(copies[entry, place])
         copied = node.replaced(tuple(inputs))
-        places[copied] = here
+        places[copied] = place
         return copied
 
     return graph.rebuild(change)

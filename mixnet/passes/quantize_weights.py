@@ -76,8 +76,8 @@ def quantize_weights(graph: Graph, rows: Mapping[str, Rows]) -> Graph:
         pair, layout = pairs[weight.name], rows[weight.name]
         if node.op.name == EMBEDDING:
             return _embedding(node, inputs[0], pair, layout)
-        whole, step = pair
-        restored = _restored(f"{node.name}_weight_dequantize", Entry(whole), Entry(step), layout)
+        integers, step = pair
+        restored = _restored(f"{node.name}_weight_dequantize", Entry(integers), Entry(step), layout)
         return node.replaced((inputs[0], Entry(restored), *inputs[2:]))
 
     return graph.rebuild(change)
@@ -94,7 +94,7 @@ def _embedding(node: Node, data: Entry, pair: tuple[Node, Node], layout: Rows) -
     return _restored(node.name, rows[0], rows[1], layout)
 
 
-def _restored(name: str, whole: Entry, step: Entry, layout: Rows) -> Node:
+def _restored(name: str, integers: Entry, step: Entry, layout: Rows) -> Node:
     return make_node(
-        ROWS, name, (whole, step), {"bits": str(layout.bits), "size": str(layout.size)}
+        ROWS, name, (integers, step), {"bits": str(layout.bits), "size": str(layout.size)}
     )

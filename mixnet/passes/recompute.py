@@ -55,8 +55,8 @@ def _depend(data: jax.Array, gradient: jax.Array) -> Any:
         jax.lax.slice(gradient, (0,) * gradient.ndim, (1,) * gradient.ndim)
     )
     bits = {2: jnp.uint16, 4: jnp.uint32, 8: jnp.uint64}[gradient.dtype.itemsize]
-    whole = jax.lax.bitcast_convert_type(first.reshape(()), bits)
-    always = jnp.bitwise_and(whole, bits(1)) < bits(2)
+    bits_of_first = jax.lax.bitcast_convert_type(first.reshape(()), bits)
+    always = jnp.bitwise_and(bits_of_first, bits(1)) < bits(2)
     return jnp.where(always, data, jnp.zeros_like(data))
 
 
@@ -156,7 +156,7 @@ class Recomputation:
 
     def __init__(self, retained: Collection[Node]):
         self.retained = retained
-        self._again: dict[Node, Node] = {}
+        self._recomputed: dict[Node, Node] = {}
         self._late: dict[Entry, Entry] = {}
 
     def __call__(self, node: Node, heads: Sequence[Entry | None]) -> Node:
@@ -176,7 +176,7 @@ class Recomputation:
 
     def _read(self, entry: Entry, gradient: Entry, at_once: bool = False) -> Entry:
         if not self._is_kept(entry.node):
-            return Entry(self._again[entry.node], entry.index)
+            return Entry(self._recomputed[entry.node], entry.index)
         if at_once:
             return entry
         if entry not in self._late:
@@ -188,13 +188,13 @@ class Recomputation:
         stack = list(nodes)
         while stack:
             node = stack[-1]
-            if self._is_kept(node) or node in self._again:
+            if self._is_kept(node) or node in self._recomputed:
                 stack.pop()
                 continue
             missing = [
                 entry.node
                 for entry in node.inputs
-                if not self._is_kept(entry.node) and entry.node not in self._again
+                if not self._is_kept(entry.node) and entry.node not in self._recomputed
             ]
             if missing:
                 stack += missing
@@ -202,7 +202,7 @@ class Recomputation:
             stack.pop()
             repeated = node.replaced(tuple(self._read(entry, gradient) for entry in node.inputs))
             repeated.name = f"{node.name}_mirror"
-            self._again[node] = repeated
+            self._recomputed[node] = repeated
 
 
 def recompute(graph: Graph, mode: str | None) -> Recomputation | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 
@@ -14,15 +12,8 @@ def set_training(graph: Graph, training: bool) -> Graph:
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
         if not node.op.takes_training or node.statics[-1] is training:
             return node.with_inputs(inputs)
-        changed = Node(
-            node.op, in_mode(node, training), node.scalars, inputs, node.name, node.attrs
-        )
+        statics = node.in_mode(training)
+        changed = Node(node.op, statics, node.scalars, inputs, node.name, node.attrs)
         return changed.made_from(node)
 
     return graph.rebuild(change)
-
-
-def in_mode(node: Node, training: bool) -> Any:
-    """The attributes of a node in training or in prediction mode."""
-    assert node.op is not None
-    return (*node.statics[:-1], training) if node.op.takes_training else node.statics

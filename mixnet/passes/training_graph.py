@@ -42,8 +42,10 @@ def training_graph(
     outputs = graph.heads[: graph.num_outputs]
     starts = tuple(Node(None, name=f"gradient of output {i}") for i in range(len(outputs)))
     variables = [Entry(node) for node in requested]
-    again = recomputation_of(graph, recompute)
-    gradients = differentiate(outputs, [Entry(start) for start in starts], variables, (), again)
+    recomputation = recomputation_of(graph, recompute)
+    gradients = differentiate(
+        outputs, [Entry(start) for start in starts], variables, (), recomputation
+    )
     heads, sums, added_to = list(graph.heads), [], []
     for node, gradient in zip(requested, gradients, strict=True):
         if gradient is None:
@@ -58,6 +60,6 @@ def training_graph(
             gradient = Entry(Node(find("_grad_add"), (), (), both, f"{node.name}_gradient_sum"))
         heads.append(gradient)
     inputs = (*graph.inputs, *starts, *sums)
-    whole = Graph(tuple(heads), inputs, graph.num_outputs, graph.states)
+    complete = Graph(tuple(heads), inputs, graph.num_outputs, graph.states)
     names = tuple(node.name for node in requested)
-    return TrainingGraph(whole, names, tuple(added_to), starts, tuple(sums))
+    return TrainingGraph(complete, names, tuple(added_to), starts, tuple(sums))

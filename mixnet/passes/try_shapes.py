@@ -87,12 +87,12 @@ def _fits_together(
         for chosen in combinations(places, count)
         for extents in product(candidates, repeat=count)
     )
-    enough = 0  # the number of unknowns that had to be fixed
+    fixed_count = 0  # the number of unknowns that had to be fixed
     for fixed in islice(choices, _MOST_TRIED):
-        if enough and len(fixed) > enough:
+        if fixed_count and len(fixed) > fixed_count:
             return
         if _at(function, shapes, places, fixed, TRIAL) is not None:
-            enough = len(fixed)
+            fixed_count = len(fixed)
             yield fixed
 
 

@@ -1,4 +1,4 @@
-"""Submodules imported on first access, so that ``import mixnet`` is fast, and the names of ``import *``."""
+"""Names that modules import on first access, and those that ``import *`` brings."""
 
 from __future__ import annotations
 
@@ -10,36 +10,41 @@ from typing import Any
 from mixnet.base import UnknownAttributeError, did_you_mean
 
 after_import: list[Callable[[], None]] = []
-"""Called after a submodule has been imported on first access."""
+"""Called after a module has been imported on first access."""
 
 
-def submodules(
-    package: str, names: Mapping[str, str], here: dict[str, Any]
+def names_later(
+    namespace: dict[str, Any], sources: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package.
+    """``__getattr__`` and ``__dir__`` of a module that imports some of its names on first access.
 
     Args:
-        package: its ``__name__``.
-        names: attribute: module, absolute or as ``.name`` below the package.
-        here: its ``globals()``.
+        namespace: its ``globals()``.
+        sources: for each of these names the module that it stands for, absolute or as ``.name`` in the
+            package; or ``module:attribute``, or ``module:`` for an attribute of the same name.
     """
 
     def __getattr__(name: str) -> Any:
-        if name == "__all__":  # what `import *` brings
+        if name == "__all__":  # what ``import *`` brings
             return [each for each in __dir__() if not each.startswith("_")]
-        if name not in names:
+        if name not in sources:
             public = [each for each in __dir__() if not each.startswith("_")]
             # Tools ask for names such as __test__ thousands of times, and read no message.
             hint = "" if name.startswith("__") else did_you_mean(name, public)
-            raise UnknownAttributeError(f"module {package!r} has no attribute {name!r}.{hint}")
-        module = importlib.import_module(names[name], package)
-        here[name] = module
+            raise UnknownAttributeError(
+                f"module {namespace['__name__']!r} has no attribute {name!r}.{hint}"
+            )
+        module, separator, attribute = sources[name].partition(":")
+        value = importlib.import_module(module, namespace["__package__"])
+        if separator:
+            value = getattr(value, attribute or name)
+        namespace[name] = value
         for call in after_import:
             call()
-        return module
+        return value
 
     def __dir__() -> list[str]:
-        return sorted({*here, *names})
+        return sorted({*namespace, *sources})
 
     return __getattr__, __dir__
 
@@ -59,28 +64,30 @@ def names_of_one_file(module: str, files: Sequence[str], star: str) -> Callable[
             return star.split()
         if not name.startswith("_"):
             for file in files:
-                beside = importlib.import_module(f"{package}.{file}")
-                if getattr(getattr(beside, name, None), "__module__", None) == beside.__name__:
-                    return getattr(beside, name)
+                sibling = importlib.import_module(f"{package}.{file}")
+                if getattr(getattr(sibling, name, None), "__module__", None) == sibling.__name__:
+                    return getattr(sibling, name)
         raise UnknownAttributeError(f"module {module!r} has no attribute {name!r}.")
 
     return __getattr__
 
 
-def star_names(here: Mapping[str, Any], modules: Collection[str] = ()) -> list[str]:
+def star_names(namespace: Mapping[str, Any], modules: Collection[str] = ()) -> list[str]:
     """What ``from package import *`` brings: all public names but those of the package's own modules.
 
     Their names are not MXNet's, and would replace a program's own ``loss`` or ``shuffle``.
 
     Args:
-        here: the package's ``globals()``.
+        namespace: the package's ``globals()``.
         modules: those of its own modules that it brings nevertheless.
     """
-    own = here["__name__"] + "."
+    prefix = namespace["__name__"] + "."
 
     def is_hidden(name: str, value: object) -> bool:
         return (
-            isinstance(value, ModuleType) and value.__name__.startswith(own) and name not in modules
+            isinstance(value, ModuleType)
+            and value.__name__.startswith(prefix)
+            and name not in modules
         )
 
-    return sorted(n for n, v in here.items() if not n.startswith("_") and not is_hidden(n, v))
+    return sorted(n for n, v in namespace.items() if not n.startswith("_") and not is_hidden(n, v))

@@ -17,8 +17,8 @@ class Methods:
     def are_those_of(self, instance: object) -> bool:
         """Whether neither a subclass, nor the instance, nor a patch of the class has replaced one."""
         kind = type(instance)
-        own = vars(instance)
+        attributes = vars(instance)
         for name, function in self._functions.items():
-            if name in own or getattr(kind, name) is not function:
+            if name in attributes or getattr(kind, name) is not function:
                 return False
         return True

@@ -95,7 +95,7 @@ def _count(entries: Entries, owner: object) -> int:
 
 def _leave_last(entries: Entries, owner: object) -> None:
     """Leave the last entry of a thread and task; if there is none, as in another task, the last of all."""
-    own = [each for each in entries if each.owner == owner] or entries
-    for last in own[-1:]:
+    owned = [each for each in entries if each.owner == owner] or entries
+    for last in owned[-1:]:
         last.leave()
         entries.remove(last)

@@ -2,6 +2,7 @@
 
 import typing
 
+from mixnet.process.lazy import names_later as _names_later
 from mixnet.process.lazy import star_names as _star_names
 from mixnet.profiler.control import dump as dump
 from mixnet.profiler.control import dump_profile as dump_profile
@@ -27,17 +28,7 @@ if typing.TYPE_CHECKING:
     from mixnet.profiler.of_job import dump_all as dump_all
 
 
-def __getattr__(name: str) -> typing.Any:
-    # Knows processes and what joins them; needed only in a job of several.
-    if name == "dump_all":
-        from mixnet.profiler.of_job import dump_all
-
-        return dump_all
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), "dump_all"})
-
+# Knows processes and what joins them; needed only in a job of several.
+__getattr__, __dir__ = _names_later(globals(), {"dump_all": "mixnet.profiler.of_job:"})
 
 __all__ = _star_names(globals())

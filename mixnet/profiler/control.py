@@ -234,7 +234,7 @@ class _Writer:
         self._stop: threading.Event | None = None
 
     def write(self) -> None:
-        """Write the file. Whoever reads it meanwhile finds the old one or the new one."""
+        """Write the file. A reader sees the old one or the new one, never a part."""
         path = session.settings.filename
         trace = chrome_trace(session.rows(), session.happened())
         with self._lock:

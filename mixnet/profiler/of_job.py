@@ -52,8 +52,8 @@ def dump_all(store: object, filename: str | None = None, finished: bool = True) 
     traces = [json.loads(zlib.decompress(each)) for each in packed]
     hosts = [each.decode() for each in world.gather_bytes(platform.node().encode())]
     if world.rank == 0:
-        whole = merged(traces, clock_offsets, hosts)
-        write_whole(filename or session.settings.filename, json.dumps(whole).encode())
+        timeline = merged(traces, clock_offsets, hosts)
+        write_whole(filename or session.settings.filename, json.dumps(timeline).encode())
     if finished:
         session.finished = True
     return clock_offsets

@@ -126,6 +126,11 @@ class BaseRNNCell:
     def _gate_names(self) -> Any:
         return ()
 
+    def _next_step(self) -> str:
+        """Prefix of the names of the next step's nodes."""
+        self._counter += 1
+        return f"{self._prefix}t{self._counter}_"
+
     def _maps(
         self, inputs: Symbol | Sequence[Symbol] | None, state: object, name: str
     ) -> tuple[Any, Any]:
@@ -245,8 +250,8 @@ class _GatedCell(BaseRNNCell):
         super().__init__(prefix=prefix, params=params)
         self._num_hidden = num_hidden
         self._iW = self.params.get("i2h_weight")
-        own = {} if bias_init is None else {"init": bias_init}
-        self._iB = self.params.get("i2h_bias", **own)
+        options = {} if bias_init is None else {"init": bias_init}
+        self._iB = self.params.get("i2h_bias", **options)
         self._hW = self.params.get("h2h_weight")
         self._hB = self.params.get("h2h_bias")
 
@@ -279,8 +284,7 @@ class _PlainStep(BaseRNNCell):
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output and new state, which are the same."""
-        self._counter += 1
-        name = f"{self._prefix}t{self._counter}_"
+        name = self._next_step()
         i2h, h2h = self._maps(inputs, states[0], name)
         output = self._get_activation(i2h + h2h, self._activation, name=name + "out")
         return output, [output]
@@ -338,8 +342,7 @@ class LSTMCell(_GatedCell):
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output, and the new state and cell state."""
-        self._counter += 1
-        name = f"{self._prefix}t{self._counter}_"
+        name = self._next_step()
         i2h, h2h = self._maps(inputs, states[0], name)
         return lstm_step(i2h + h2h, states[1], name, "tanh", self._get_activation)
 
@@ -362,8 +365,7 @@ class GRUCell(_GatedCell):
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output and new state, which are the same."""
-        self._counter += 1
-        name = f"{self._prefix}t{self._counter}_"
+        name = self._next_step()
         i2h, h2h = self._maps(inputs, states[0], name + "_")
         output = gru_step(i2h, h2h, states[0], name, "tanh", self._get_activation)
         return output, [output]

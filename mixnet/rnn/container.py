@@ -11,7 +11,7 @@ from mixnet.rnn.cell import BaseRNNCell, RNNParams, cells_state_info, steps_of
 from mixnet.symbol.symbol import Symbol
 
 
-def _share(params: RNNParams | None, own: RNNParams, cell: BaseRNNCell) -> None:
+def _share(params: RNNParams | None, container_params: RNNParams, cell: BaseRNNCell) -> None:
     """Make a cell and what holds it know each other's variables.
 
     Raises:
@@ -23,7 +23,7 @@ def _share(params: RNNParams | None, own: RNNParams, cell: BaseRNNCell) -> None:
                 "Give params to the cell that contains others, or to those, not to both."
             )
         cell.params._params.update(params._params)
-    own._params.update(cell.params._params)
+    container_params._params.update(cell.params._params)
 
 
 class _Cells(BaseRNNCell):
@@ -83,10 +83,10 @@ class SequentialRNNCell(_Cells):
                     "the whole sequence. Call unroll()."
                 )
             count = len(cell.state_info)
-            inputs, own = cell(inputs, states[at : at + count])
+            inputs, cell_states = cell(inputs, states[at : at + count])
             at += count
-            after.append(own)
-        return inputs, [state for own in after for state in own]
+            after.append(cell_states)
+        return inputs, [state for cell_states in after for state in cell_states]
 
     def unroll(
         self,
@@ -103,7 +103,7 @@ class SequentialRNNCell(_Cells):
         at = 0
         for number, cell in enumerate(self._cells, 1):
             count = len(cell.state_info)
-            inputs, own = cell.unroll(
+            inputs, cell_states = cell.unroll(
                 length,
                 inputs=inputs,
                 begin_state=states[at : at + count],
@@ -111,7 +111,7 @@ class SequentialRNNCell(_Cells):
                 merge_outputs=merge_outputs if number == len(self._cells) else None,
             )
             at += count
-            after += own
+            after += cell_states
         return inputs, after
 
 

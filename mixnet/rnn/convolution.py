@@ -91,8 +91,8 @@ class BaseConvRNNCell(BaseRNNCell):
             "dilate": h2h_dilate,
             "layout": conv_layout,
         }
-        one = sym.Convolution(sym.Variable("data"), **{**self._i2h, "num_filter": num_hidden})
-        _, shapes, _ = one.infer_shape(data=tuple(input_shape))
+        convolved = sym.Convolution(sym.Variable("data"), **{**self._i2h, "num_filter": num_hidden})
+        _, shapes, _ = convolved.infer_shape(data=tuple(input_shape))
         assert shapes is not None
         self._state_shape = (0, *shapes[0][1:])
 
@@ -160,8 +160,7 @@ class ConvLSTMCell(BaseConvRNNCell):
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output, and the new state and cell state."""
-        self._counter += 1
-        name = f"{self._prefix}t{self._counter}_"
+        name = self._next_step()
         i2h, h2h = self._maps(inputs, states[0], name)
         axis = self._layout.find("C")
         return lstm_step(
@@ -180,8 +179,7 @@ class ConvGRUCell(BaseConvRNNCell):
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output and new state, which are the same."""
-        self._counter += 1
-        name = f"{self._prefix}t{self._counter}_"
+        name = self._next_step()
         i2h, h2h = self._maps(inputs, states[0], name)
         output = gru_step(i2h, h2h, states[0], name, self._activation, self._get_activation)
         return output, [output]

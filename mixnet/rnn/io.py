@@ -58,6 +58,23 @@ def encode_sentences(
     return coded, known
 
 
+def _padded_rows(
+    sentences: Sequence[Sequence[int]], buckets: Sequence[int], padding: int, dtype: Any
+) -> tuple[list[list[np.ndarray]], int]:
+    """The sentences of each bucket, padded to its length; the number of those that are too long."""
+    rows: list[list[np.ndarray]] = [[] for _ in buckets]
+    left_out = 0
+    for sentence in sentences:
+        place = bisect.bisect_left(buckets, len(sentence))
+        if place == len(buckets):
+            left_out += 1
+            continue
+        row = np.full((buckets[place],), padding, dtype=dtype)
+        row[: len(sentence)] = sentence
+        rows[place].append(row)
+    return rows, left_out
+
+
 class BucketSentenceIter(DataIter):
     """Batches of sentences whose lengths share a bucket; labels are the sentences shifted by one step.
 
@@ -98,16 +115,7 @@ class BucketSentenceIter(DataIter):
                 f"there are no buckets. Give buckets=[...], or a smaller batch_size."
             )
         buckets.sort()
-        rows: list[list[Any]] = [[] for _ in buckets]
-        left_out = 0
-        for sentence in sentences:
-            place = bisect.bisect_left(buckets, len(sentence))
-            if place == len(buckets):
-                left_out += 1
-                continue
-            row = np.full((buckets[place],), invalid_label, dtype=dtype)
-            row[: len(sentence)] = sentence
-            rows[place].append(row)
+        rows, left_out = _padded_rows(sentences, buckets, invalid_label, dtype)
         # A bucket without sentences is left out, and never the key of the largest.
         buckets = [length for length, each in zip(buckets, rows, strict=True) if each]
         self.data = [np.asarray(each, dtype=dtype) for each in rows if each]

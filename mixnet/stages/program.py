@@ -387,7 +387,7 @@ def _links(
     links = []
     for node, scope in scope_of.items():
         row = data[number[node]]
-        own = instructions.get(scope, [])
+        of_scope = instructions.get(scope, [])
         primitives = equations.get(scope, [])
         ends_in = in_groups.get(scope, [])
         links.append(
@@ -399,9 +399,9 @@ def _links(
                 "also": [],
                 "jaxpr": primitives,
                 "stablehlo": lines.get(scope, []),
-                "instructions": [each.name for each in own],
+                "instructions": [each.name for each in of_scope],
                 "groups": ends_in,
-                "vanished": None if ends_in else _why(own, primitives),
+                "vanished": None if ends_in else _why(of_scope, primitives),
             }
         )
     return links

@@ -224,6 +224,13 @@ def _of_graph(
 # ---- blocks --------------------------------------------------------------------------------------
 
 
+def forward_with(loss: Any, block: HybridBlock) -> Callable[..., Any]:
+    """The block's forward; with a loss, its value for the outputs and the last argument, the label."""
+    if loss is None:
+        return block.forward
+    return lambda *arguments: loss(block.forward(*arguments[:-1]), arguments[-1])
+
+
 def of_block(
     block: HybridBlock, arrays: Sequence[Any], training: bool, loss: Any, boundary: FrameType
 ) -> Target:
@@ -232,10 +239,7 @@ def of_block(
     _check_arrays(block, leaves, arrays)
     complete(block, arrays[:-1] if loss is not None else arrays)
 
-    def with_loss(*arguments: Any) -> Any:
-        return loss(block.forward(*arguments[:-1]), arguments[-1])
-
-    forward = block.forward if loss is None else with_loss
+    forward = forward_with(loss, block)
     context = leaves[0].context
     specs = [leaf._spec for leaf in leaves]
     start = time.perf_counter()

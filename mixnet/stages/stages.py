@@ -201,8 +201,8 @@ def _code(function: object) -> Any:
     return function.__code__ if isinstance(function, FunctionType) else function
 
 
-def _source(target: object, programs: list[Program]) -> list[dict[str, Any]]:
-    """The user's lines by file: the code of the target, and all lines that nodes come from."""
+def lines_of_code(target: object) -> dict[str, set[int]]:
+    """Numbers of the lines of a function's or block's code, by file."""
     lines_of: dict[str, set[int]] = {}
     for code in codes_of(target):
         try:
@@ -211,6 +211,12 @@ def _source(target: object, programs: list[Program]) -> list[dict[str, Any]]:
             continue  # typed at a prompt, or made by exec: there is no text
         first = max(first, 1)  # 0 for the code of a module: a notebook's cell
         lines_of.setdefault(code.co_filename, set()).update(range(first, first + len(rows)))
+    return lines_of
+
+
+def _source(target: object, programs: list[Program]) -> list[dict[str, Any]]:
+    """The user's lines by file: the code of the target, and all lines that nodes come from."""
+    lines_of = lines_of_code(target)
     for program in programs:
         for link in program.links:
             source = link["source"]

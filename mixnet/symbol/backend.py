@@ -156,8 +156,8 @@ class _Runner:
 
 def _node_of(backend: Backend, whole: Symbol, part: Part, arrays: Any, options: Any) -> Node:
     variables = zip(part.graph.inputs, part.inputs, strict=True)
-    own = {v.name for v, e in variables if e.node.is_variable and v.name in arrays}
-    stored = {name: arrays[name].asnumpy() for name in own}
+    own_names = {v.name for v, e in variables if e.node.is_variable and v.name in arrays}
+    stored = {name: arrays[name].asnumpy() for name in own_names}
     symbol = type(whole)(part.graph.heads)
     names = symbol.list_inputs()
     by_name = {v.name: v for v in part.graph.inputs}

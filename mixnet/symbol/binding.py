@@ -62,8 +62,8 @@ def bind(
     arguments = _named(names, args if args is not None or names else {}, "args", True)
     gradients = None if args_grad is None else _named(names, args_grad, "args_grad", False)
     states = _named(aux_names, aux_states or {}, "aux_states", True)
-    everything = {**arguments, **states}
-    for name, array in everything.items():
+    arrays = {**arguments, **states}
+    for name, array in arrays.items():
         if not isinstance(array, NDArray):
             raise AttributeTypeError(
                 f"bind: {name} must be an NDArray, not {type(array).__name__}. Make one with "
@@ -71,8 +71,8 @@ def bind(
             )
     infer(
         self.graph,
-        {name: array.shape for name, array in everything.items()},
-        {name: array._spec.dtype for name, array in everything.items()},
+        {name: array.shape for name, array in arrays.items()},
+        {name: array._spec.dtype for name, array in arrays.items()},
     )
     requests = requests_by_name(names, grad_req)
     groups = _groups("bind", group2ctx)
@@ -181,10 +181,10 @@ def evaluate(self: Symbol, ctx: Context | None = None, **kwargs: NDArray) -> lis
 def _names_of(called: str, symbol: Symbol) -> tuple[list[str], list[str]]:
     """Names of the arguments and of the auxiliary states."""
     names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
-    twice = [name for name, count in Counter([*names, *aux_names]).items() if count > 1]
-    if twice:
+    repeated = [name for name, count in Counter([*names, *aux_names]).items() if count > 1]
+    if repeated:
         raise AttributeValueError(
-            f"{called}: several variables are named {', '.join(map(repr, twice))}, and an executor "
+            f"{called}: several variables are named {', '.join(map(repr, repeated))}, and an executor "
             f"finds its arrays by name. Make the variable once and use it wherever its array is "
             f"meant, or give the others names of their own."
         )

@@ -39,15 +39,15 @@ def compose(
         name: name of the node, automatic by default.
         attr: user attributes; values of any type become text.
     """
-    own, users = _divided(op, attributes)
-    statics, scalars = op.bind(own)
+    declared, users = _divided(op, attributes)
+    statics, scalars = op.bind(declared)
     if name is not None and not isinstance(name, str):
         raise AttributeTypeError(f"{op.name}: name must be text, not {name!r:.80}.")
     name = current_names().get(name, called.lower())
     if attr:
         _check_user_attributes(op, attr)
     stated = node_attributes({k: str(v) for k, v in (attr or {}).items()}, users)
-    attrs = {**stated, **{k: to_text(v) for k, v in own.items() if k not in stated}}
+    attrs = {**stated, **{k: to_text(v) for k, v in declared.items() if k not in stated}}
     own_variables: list[Node] = []
 
     def own_variable(parameter: str) -> Entry:
@@ -60,7 +60,7 @@ def compose(
     else:
         assert isinstance(inputs, Mapping)
         entries = _named_entries(
-            op, inputs, _parameters(op, op.argument_names(statics), inputs, own), own_variable
+            op, inputs, _parameters(op, op.argument_names(statics), inputs, declared), own_variable
         )
     if precision.rule is not None:
         entries = _fitted(precision.rule.kind(op, statics), precision.rule, entries)
@@ -215,7 +215,7 @@ def _divided(op: Op, attributes: Mapping[str, Any]) -> tuple[dict[str, Any], dic
     Raises:
         AttributeTypeError: one is neither.
     """
-    own = {
+    own_attributes = {
         k: v
         for k, declared in op.attributes.items()
         if (v := attributes.get(k, _Null)) is not _Null
@@ -226,7 +226,7 @@ def _divided(op: Op, attributes: Mapping[str, Any]) -> tuple[dict[str, Any], dic
         if not _is_user(k) and (op.attributes or isinstance(v, Symbol)):
             raise op.no_argument(k)
         users[k] = str(v)
-    return own, users
+    return own_attributes, users
 
 
 def _check_user_attributes(op: Op, attr: Mapping[str, object]) -> None:

@@ -149,10 +149,11 @@ def foreach(
     shapes: list[Any] = []
 
     def compose(variables: Variables) -> list[Symbol]:
-        own = variables([*slices, *states])
-        names.extend(str(each.name) for each in own)
+        arguments = variables([*slices, *states])
+        names.extend(str(each.name) for each in arguments)
         returned = body(
-            nested(own[: len(slices)], data_shape), nested(own[len(slices) :], state_shape)
+            nested(arguments[: len(slices)], data_shape),
+            nested(arguments[len(slices) :], state_shape),
         )
         out, new = checked_pair("foreach", "body", returned, BODY)
         outputs, out_shape = _flat(out, "foreach: an output of body")

@@ -9,7 +9,7 @@ from mixnet.graph.node import Entry, Node
 from mixnet.passes import pipeline
 from mixnet.passes.assign_keys import assign_keys
 from mixnet.passes.facts import Facts
-from mixnet.passes.set_training import in_mode, set_training
+from mixnet.passes.set_training import set_training
 from mixnet.symbol.symbol import Symbol
 
 
@@ -64,7 +64,7 @@ def state_graph(symbol: Symbol, training: bool | None = None) -> Graph:
         if training is None:
             written = node.op.written(node.statics, len(inputs))
         else:
-            written = node.op.changed(in_mode(node, training), len(inputs))
+            written = node.op.changed(node.in_mode(training), len(inputs))
         states = {place: node.inputs[place].node for place in written}
         now = [
             latest.get(states[place], entry) if place in states else entry

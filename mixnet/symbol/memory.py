@@ -97,12 +97,12 @@ def graph_to_plan(
     if gradient_requests:
         inputs = [by_name[node.name] for node in graph.inputs]
         outputs = Facts(inputs=inputs).specs(graph)
-        whole = training_graph(graph, gradient_requests, recompute_mode(recompute))
-        for start, head in zip(whole.heads, graph.heads, strict=False):
+        complete = training_graph(graph, gradient_requests, recompute_mode(recompute))
+        for start, head in zip(complete.heads, graph.heads, strict=False):
             by_name[start.name] = outputs[head]
-        for name, before in zip(whole.added_to, whole.sums, strict=True):
+        for name, before in zip(complete.added_to, complete.sums, strict=True):
             by_name[before.name] = by_name[name]
-        graph = whole.graph
+        graph = complete.graph
     return graph, [by_name[node.name] for node in graph.inputs]
 
 

@@ -7,7 +7,6 @@ here: ``np`` (NumPy), ``mx``, ``os``, ``rnd``, ``npt``, ``ss``, ...
 import bz2 as bz2
 import errno as errno
 import gzip as gzip
-import importlib as _importlib
 import importlib.util as _util
 import json as json
 import logging as logging
@@ -32,6 +31,7 @@ from mixnet.context import Context as Context
 from mixnet.context import current_context as current_context
 from mixnet.ndarray.create import array as array
 from mixnet.ndarray.ndarray import _STORAGE_TYPE_STR_TO_ID as _STORAGE_TYPE_STR_TO_ID
+from mixnet.process.lazy import names_later as _names_later
 from mixnet.runtime.features import Features as Features
 from mixnet.symbol.numpy import _Symbol as np_symbol
 from mixnet.symbol.symbol import Symbol as Symbol
@@ -150,11 +150,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> _Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = globals()[name] = _importlib.import_module(_LATER[name])
-    return module
+__getattr__ = _names_later(globals(), _LATER)[0]
 
 
 def __dir__() -> list[str]:

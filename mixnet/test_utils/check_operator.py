@@ -57,10 +57,19 @@ def _as_array(value: npt.ArrayLike | NDArray, ctx: Context, dtype: DTypeLike) ->
     return array(value, ctx=ctx, dtype=np.asarray(value).dtype if dtype == "asnumpy" else dtype)
 
 
-def _gradient_array(start: np.ndarray, like: NDArray, stype: str, ctx: Context) -> NDArray:
-    """An array for a gradient, which starts with these numbers."""
-    gradient = array(start, ctx=ctx, dtype=like.dtype)
-    return gradient if stype == "default" else cast_storage(gradient, stype)
+def _gradient_arrays(
+    before: Mapping[str, np.ndarray],
+    arguments: Mapping[str, NDArray],
+    stypes: Mapping[str, str],
+    ctx: Context,
+) -> dict[str, NDArray]:
+    """Arrays for the gradients of arguments, which start with the numbers ``before``."""
+    gradients = {}
+    for name, start in before.items():
+        gradient = array(start, ctx=ctx, dtype=arguments[name].dtype)
+        stype = stypes.get(name, "default")
+        gradients[name] = gradient if stype == "default" else cast_storage(gradient, stype)
+    return gradients
 
 
 def _by_name(names: Sequence[str], arrays: Any, role: str) -> dict[str, Any]:
@@ -233,7 +242,7 @@ def check_numeric_gradient(
     weights = [Variable(each) for each in projections]
     parts = [sym[i] for i in range(len(out_shapes))]
     heads = [_weighted(part, weight) for part, weight in zip(parts, weights, strict=True)]
-    whole = Group(heads) if len(heads) > 1 else heads[0]
+    output = Group(heads) if len(heads) > 1 else heads[0]
     for name, shape in zip(projections, out_shapes, strict=True):
         # Away from zero: a gradient times nothing shows nothing.
         arguments[name] = array(np.random.rand(*shape) + 0.1, ctx=ctx, dtype=dtype)
@@ -242,12 +251,8 @@ def check_numeric_gradient(
     for shape in out_shapes:
         # MXNet also has gradients of the projections: what a program draws next is the same.
         random_arrays(shape)
-    stypes = grad_stype_dict or {}
-    gradients = {
-        name: _gradient_array(start, arguments[name], stypes.get(name, "default"), ctx)
-        for name, start in before.items()
-    }
-    executor = whole.bind(
+    gradients = _gradient_arrays(before, arguments, grad_stype_dict or {}, ctx)
+    executor = output.bind(
         ctx,
         args=arguments,
         args_grad=gradients,
@@ -403,11 +408,7 @@ def check_symbolic_backward(
         name: np.asarray(np.random.normal(size=np.shape(each)), arguments[name].dtype)
         for name, each in references.items()
     }
-    stypes = grad_stypes or {}
-    gradients = {
-        name: _gradient_array(start, arguments[name], stypes.get(name, "default"), ctx)
-        for name, start in before.items()
-    }
+    gradients = _gradient_arrays(before, arguments, grad_stypes or {}, ctx)
     if isinstance(grad_req, str):
         requests = dict.fromkeys(names, grad_req)
     elif isinstance(grad_req, (list, tuple)):

@@ -187,12 +187,12 @@ def _built(build: Callable[..., Any], inputs: Sequence[Any], parameters: dict[st
     net = build(prefix="net_")
     net.initialize()
     net(*inputs)  # shapes may wait for data
-    own = net.collect_params()
+    collected = net.collect_params()
     if parameters:
         for name, value in parameters.items():
-            own[name].set_data(value)
+            collected[name].set_data(value)
     else:
-        parameters.update({name: each.data().copy() for name, each in own.items()})
+        parameters.update({name: each.data().copy() for name, each in collected.items()})
     return net
 
 

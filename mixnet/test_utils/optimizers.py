@@ -57,18 +57,18 @@ def compare_optimizer(
     gradients = [_random(each, dtype, g_stype, 0.5) for each in shapes]
     results = []
     for optimizer, dense in ((opt1, True), (opt2, False)):
-        own = [each.tostype("default") if dense else each.copy() for each in weights]
-        own = [each.copy() for each in own]
-        states = [optimizer.create_state_multi_precision(i, each) for i, each in enumerate(own)]
+        copies = [each.tostype("default") if dense else each.copy() for each in weights]
+        copies = [each.copy() for each in copies]
+        states = [optimizer.create_state_multi_precision(i, each) for i, each in enumerate(copies)]
         gradient_copies = [each.tostype("default") if dense else each.copy() for each in gradients]
         if dense:
-            for i, each in enumerate(zip(own, gradient_copies, states, strict=True)):
+            for i, each in enumerate(zip(copies, gradient_copies, states, strict=True)):
                 optimizer.update_multi_precision(i, *each)
         elif is_list or ntensors > 1:
-            optimizer.update_multi_precision(list(range(ntensors)), own, gradient_copies, states)
+            optimizer.update_multi_precision(list(range(ntensors)), copies, gradient_copies, states)
         else:
-            optimizer.update_multi_precision(0, own[0], gradient_copies[0], states[0])
-        results.append((own, states))
+            optimizer.update_multi_precision(0, copies[0], gradient_copies[0], states[0])
+        results.append((copies, states))
     (own1, states1), (own2, states2) = results
     if compare_states:
         compare_ndarray_tuple(tuple(states1), tuple(states2), rtol=rtol, atol=atol)

@@ -131,7 +131,7 @@ def retry(n: int) -> Callable[[Callable[..., Any]], Callable[..., None]]:
 
     def decorate(test: Callable[..., Any]) -> Callable[..., None]:
         @functools.wraps(test)
-        def again(*args: object, **kwargs: object) -> None:
+        def repeated(*args: object, **kwargs: object) -> None:
             for left in reversed(range(n)):
                 try:
                     test(*args, **kwargs)
@@ -140,6 +140,6 @@ def retry(n: int) -> Callable[[Callable[..., Any]], Callable[..., None]]:
                     if not left:
                         raise
 
-        return again
+        return repeated
 
     return decorate

@@ -34,16 +34,16 @@ def main(folder: str) -> None:
     """Measure steps; the first worker writes what it found to ``answer.json``."""
     settings = json.loads(Path(folder, "settings.json").read_text())
     job = _Job(Path(folder), settings)
-    whole = job.repeated(job.step, "steps")
+    step = job.repeated(job.step, "steps")
     sent = job.sent_by(job.step)
     parts = job.parts()
     message = job.repeated(lambda: job.world.gather(np.zeros(4, np.float32)), "short messages")
     if job.world.rank == 0:
         answer = {
             "workers": job.world.size,
-            "seconds": statistics.median(whole),
-            "fastest": min(whole),
-            "slowest": max(whole),
+            "seconds": statistics.median(step),
+            "fastest": min(step),
+            "slowest": max(step),
             **parts,
             "message": statistics.median(message) if job.world.size > 1 else 0.0,
             "sent": sent,

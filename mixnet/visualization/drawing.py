@@ -57,9 +57,9 @@ def draw(
         backward: draw the gradient graph of all arguments too.
     """
     forward = symbol.graph
-    whole = Graph((*symbol._heads, *symbol.gradient()._heads)) if backward else forward
+    complete = Graph((*symbol._heads, *symbol.gradient()._heads)) if backward else forward
     known = infer(forward, shapes).shapes if shapes else {}
-    return Picture(_svg(forward, whole, known))
+    return Picture(_svg(forward, complete, known))
 
 
 def _is_parameter(node: Node, graph: Graph) -> bool:
@@ -68,9 +68,9 @@ def _is_parameter(node: Node, graph: Graph) -> bool:
     return bool(users) and all(n.inputs[0].node is not node for n in users)
 
 
-def _svg(forward: Graph, whole: Graph, shapes: Mapping[Entry, Any]) -> str:
+def _svg(forward: Graph, complete: Graph, shapes: Mapping[Entry, Any]) -> str:
     of_forward = set(forward.nodes)
-    nodes = [n for n in whole.nodes if not n.is_variable or not _is_parameter(n, forward)]
+    nodes = [n for n in complete.nodes if not n.is_variable or not _is_parameter(n, forward)]
     number = {node: i for i, node in enumerate(nodes)}
     # Gradients flow upwards: each stands beside its operation.
     kinds: dict[tuple[int, int], tuple[str, Entry]] = {}

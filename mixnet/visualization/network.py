@@ -141,7 +141,7 @@ def _dtypes(symbol: Symbol, known: Mapping[str, Any]) -> dict[Entry, str]:
 def _digraph() -> Any:
     """The class of the pictures; made on first use, so that graphviz is loaded on first use."""
     try:
-        logger = logging.getLogger("graphviz")  # its debug lines are no news to anybody
+        logger = logging.getLogger("graphviz")  # its debug lines help nobody
         logger.setLevel(logger.level or logging.WARNING)
         import graphviz
     except ImportError:

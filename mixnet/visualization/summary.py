@@ -90,6 +90,14 @@ _COUNTS: dict[str, Callable[[Node, int], int]] = {
 }
 
 
+def _line(fields: Sequence[Any], ends: Sequence[float]) -> str:
+    """Fields in columns that end at these places."""
+    line = ""
+    for field, end in zip(fields, ends, strict=False):
+        line = f"{line}{field}"[: int(end)].ljust(int(end))
+    return line
+
+
 def print_summary(
     symbol: Symbol,
     shape: Mapping[str, Any] | None = None,
@@ -127,15 +135,9 @@ def print_summary(
         )
         return () if several and several > 1 else tuple(shapes.get(entry, ()))[1:]
 
-    def print_row(fields: Sequence[Any]) -> None:
-        line = ""
-        for field, end in zip(fields, ends, strict=False):
-            line = f"{line}{field}"[: int(end)].ljust(int(end))
-        print(line)
-
     total = 0
     print("_" * line_length)
-    print_row(["Layer (type)", "Output Shape", "Param #", "Previous Layer"])
+    print(_line(["Layer (type)", "Output Shape", "Param #", "Previous Layer"], ends))
     print("=" * line_length)
     for i, node in enumerate(nodes):
         if node.is_variable and i:
@@ -151,9 +153,10 @@ def print_summary(
             count = 2 * shapes[Entry(node)][1]
         total += count
         extents = "x".join(map(str, outputs(Entry(node))))
-        print_row([f"{node.name}({kind})", extents, count, before[0] if before else ""])
+        row = [f"{node.name}({kind})", extents, count, before[0] if before else ""]
+        print(_line(row, ends))
         for name in before[1:]:
-            print_row(["", "", "", name])
+            print(_line(["", "", "", name], ends))
         print(("=" if i == len(nodes) - 1 else "_") * line_length)
     print(f"Total params: {total}")
     print("_" * line_length)

@@ -39,11 +39,11 @@ def after_cell(function: Callable[[], None]) -> None:
     """Call a function once, when the notebook's running cell has ended."""
     events = notebook_shell().events
 
-    def once(*_: object) -> None:
-        events.unregister("post_run_cell", once)
+    def update_once(*_: object) -> None:
+        events.unregister("post_run_cell", update_once)
         function()
 
-    events.register("post_run_cell", once)
+    events.register("post_run_cell", update_once)
 
 
 @functools.cache

@@ -95,25 +95,25 @@ def main() -> None:
     """Print how far scores are apart, as shares of the greatest."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        here = write(folder)
+        results = write(folder)
         (folder / "in_mxnet.py").write_text(IN_MXNET, encoding="utf-8")
         subprocess.run([os.environ["MIXNET_ORACLE"], str(folder / "in_mxnet.py"), name], check=True)
-        there = np.load(folder / "results.npz")
-    floats = here["floats"]
+        theirs = np.load(folder / "results.npz")
+    floats = results["floats"]
 
     def difference(one: np.ndarray, other: np.ndarray) -> str:
         return f"{np.abs(one - other).max() / np.abs(floats).max():.1%}"
 
-    print("float32, mixnet and MXNet:", difference(floats, there["floats"]))
+    print("float32, mixnet and MXNet:", difference(floats, theirs["floats"]))
     for dtype in DTYPES:
-        ours, own = there[f"ours {dtype}"], there[f"own {dtype}"]
+        ours, own = theirs[f"ours {dtype}"], theirs[f"own {dtype}"]
         print(f"{dtype}, in MXNet: our file and its own network {difference(ours, own)}")
         print(
             f"{dtype}, from float32: MXNet {difference(own, floats)}, "
-            f"mixnet {difference(here[dtype], floats)}"
+            f"mixnet {difference(results[dtype], floats)}"
         )
-        there_, here_ = (each[f"largest {dtype}"].tolist() for each in (there, here))
-        print(f"{dtype}, largest integers of fused sums: MXNet {there_}, mixnet {here_}")
+        in_mxnet, in_mixnet = (each[f"largest {dtype}"].tolist() for each in (theirs, results))
+        print(f"{dtype}, largest integers of fused sums: MXNet {in_mxnet}, mixnet {in_mixnet}")
 
 
 if __name__ == "__main__":

@@ -140,8 +140,8 @@ class Exchange:
     """Steps that note the thread that runs them; they wait until a byte has come."""
 
     def __init__(self, waits_without_limit: bool = False, is_short: bool = False):
-        self.here, self.there = socket.socketpair()
-        self.here.setblocking(False)
+        self.near, self.far = socket.socketpair()
+        self.near.setblocking(False)
         self.threads: list[str] = []
         self.results: list[BaseException | None] = []
         self._is_slow = waits_without_limit
@@ -154,10 +154,10 @@ class Exchange:
             yield WITHOUT_LIMIT
         while True:
             try:
-                content = self.here.recv(1)
+                content = self.near.recv(1)
                 break
             except BlockingIOError:
-                yield {self.here.fileno(): READABLE}
+                yield {self.near.fileno(): READABLE}
         self.threads.append(threading.current_thread().name)
         if content == b"!":
             raise ValueError("exclamation")
@@ -181,11 +181,11 @@ def me() -> str:
 
 def test_the_thread_that_needs_a_result_runs_the_exchange() -> None:
     exchange = Exchange()
-    exchange.there.send(b".")
+    exchange.far.send(b".")
     turns = Turns()
-    turns.run_here(exchange.turn)
+    turns.run_now(exchange.turn)
     assert exchange.threads == [me()] * 2 and exchange.results == [None]
-    turns.run_here(exchange.turn)  # it has ended
+    turns.run_now(exchange.turn)  # it has ended
     assert ended(exchange.turn) and exchange.results == [None]
 
 
@@ -201,9 +201,9 @@ def test_a_long_wait_continues_in_the_exchange_thread(
         assert exchange.threads[0] == me()
     else:
         turns._turn = exchange.turn
-    turns.run_here(exchange.turn)
+    turns.run_now(exchange.turn)
     assert time.monotonic() - begin < 20 and not exchange.results
-    exchange.there.send(b".")
+    exchange.far.send(b".")
     assert ended(exchange.turn)
     assert exchange.threads[-1] == THREAD and exchange.results == [None]
 
@@ -211,13 +211,13 @@ def test_a_long_wait_continues_in_the_exchange_thread(
 def test_the_result_of_a_long_send_may_be_ignored() -> None:
     exchange, turns = Exchange(), Turns()
     turns.put(exchange.turn)
-    exchange.there.send(b".")
+    exchange.far.send(b".")
     assert ended(exchange.turn) and exchange.threads == [THREAD, THREAD]
 
 
 def test_a_short_message_is_received_without_another_thread() -> None:
     exchange, turns = Exchange(is_short=True), Turns()
-    exchange.there.send(b".")
+    exchange.far.send(b".")
     turns.put(exchange.turn)
     assert exchange.threads == [me()] * 2 and exchange.results == [None]
 
@@ -237,13 +237,13 @@ def test_the_end_of_one_turn_leads_to_the_next_without_recursion() -> None:
     for exchange, following in itertools.pairwise(exchanges):
         chain(exchange, following)
     for exchange in exchanges:
-        exchange.there.send(b".")
+        exchange.far.send(b".")
     turns.put(exchanges[0].turn)
     assert all(each.results == [None] for each in exchanges)
     assert max(depths) == min(depths)
     for exchange in exchanges:
-        exchange.here.close()
-        exchange.there.close()
+        exchange.near.close()
+        exchange.far.close()
 
 
 def test_an_exchange_with_a_silent_peer_ends_when_a_process_is_lost() -> None:
@@ -261,7 +261,7 @@ def test_an_exchange_continues_without_a_wake_up() -> None:
     exchange, turns = Exchange(is_short=True), Turns()
     turns.put(exchange.turn)
     turns._watch.end()  # as a process that shares the watch since a fork might do
-    exchange.there.send(b".")
+    exchange.far.send(b".")
     assert ended(exchange.turn) and exchange.results == [None]
 
 
@@ -270,7 +270,7 @@ def test_only_one_thread_runs_an_exchange() -> None:
     threads = [threading.Thread(target=exchange.turn.run, args=(20,)) for _ in range(4)]
     for thread in threads:
         thread.start()
-    exchange.there.send(b".")
+    exchange.far.send(b".")
     for thread in threads:
         thread.join(20)
     assert len(exchange.threads) == 2 and exchange.results == [None]
@@ -278,25 +278,25 @@ def test_only_one_thread_runs_an_exchange() -> None:
 
 def test_an_error_belongs_to_the_exchange() -> None:
     exchange = Exchange()
-    exchange.there.send(b"!")
-    Turns().run_here(exchange.turn)
+    exchange.far.send(b"!")
+    Turns().run_now(exchange.turn)
     (error,) = exchange.results
     assert isinstance(error, ValueError) and str(error) == "exclamation"
 
 
 def test_a_watch_is_woken_by_what_others_name() -> None:
-    watch, lock, (here, there) = Watch(), threading.Lock(), socket.socketpair()
+    watch, lock, (near, far) = Watch(), threading.Lock(), socket.socketpair()
     assert not watch.wait(0)
     with lock:
-        watch.begin({here.fileno(): READABLE})
+        watch.begin({near.fileno(): READABLE})
     assert not watch.wait(0)
-    there.send(b".")
+    far.send(b".")
     assert watch.wait(20)
     with lock:
         watch.end()
     assert not watch.wait(0)  # though the byte is still there
     with lock:
-        watch.begin({here.fileno(): READABLE})
+        watch.begin({near.fileno(): READABLE})
     assert watch.wait(20)
     with lock:
         watch.begin(WITHOUT_LIMIT)

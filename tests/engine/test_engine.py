@@ -22,6 +22,7 @@ from mixnet.base import MXNetError
 from mixnet.engine import Engine, NaiveEngine, ThreadedEngine, Var
 from mixnet.process.collector import collector_paused
 from tests import processes
+from tests.threads import in_threads
 
 KINDS = {
     "naive": NaiveEngine,
@@ -373,7 +374,6 @@ def test_a_hundred_thousand_pushes_leak_no_memory() -> None:
 def test_eight_threads_push_and_wait_concurrently(threaded: ThreadedEngine) -> None:
     variables = [Var(f"v{i}") for i in range(5)]
     cells = [0] * 5
-    problems: list[BaseException] = []
 
     def add(i: int, j: int) -> None:
         value = cells[i]
@@ -382,26 +382,18 @@ def test_eight_threads_push_and_wait_concurrently(threaded: ThreadedEngine) -> N
         cells[i] = value + 1
 
     def user(seed: int) -> None:
-        try:
-            for k in range(400):
-                i, j = (seed + k) % 5, (seed * 3 + k) % 5
-                reads = () if i == j else (variables[j],)
-                push = threaded.push_sync if k % 7 == 0 else threaded.push
-                push(lambda i=i, j=j: add(i, j), reads, (variables[i],), priority=k % 3)
-                if k % 50 == 0:
-                    threaded.wait_for_var(variables[j])
-                if k % 200 == 0:
-                    threaded.wait_for_all()
-        except BaseException as error:
-            problems.append(error)
+        for k in range(400):
+            i, j = (seed + k) % 5, (seed * 3 + k) % 5
+            reads = () if i == j else (variables[j],)
+            push = threaded.push_sync if k % 7 == 0 else threaded.push
+            push(lambda i=i, j=j: add(i, j), reads, (variables[i],), priority=k % 3)
+            if k % 50 == 0:
+                threaded.wait_for_var(variables[j])
+            if k % 200 == 0:
+                threaded.wait_for_all()
 
-    threads = [threading.Thread(target=user, args=(seed,)) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
+    in_threads(8, user)
     threaded.wait_for_all()
-    assert not problems
     assert sum(cells) == 8 * 400
     assert [var.version for var in variables] == cells
 

@@ -109,8 +109,8 @@ def test_the_engine_has_every_primitive_that_is_written() -> None:
         "const { PRIMITIVES } = await import(process.argv[1]); "
         "console.log(Object.keys(PRIMITIVES).join(' '))"
     )
-    there = set(node(code, ENGINE.as_uri()).split())
-    assert {_SAME_AS.get(name, name) for name in PRIMITIVES} == there
+    implemented = set(node(code, ENGINE.as_uri()).split())
+    assert {_SAME_AS.get(name, name) for name in PRIMITIVES} == implemented
 
 
 @pytest.fixture

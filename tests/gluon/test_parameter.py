@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.gluon import nn
+from mixnet.gluon.parameter import arrays
 
 
 def new(**kwargs) -> gluon.Parameter:
@@ -350,3 +353,34 @@ def test_initializing_twice_warns_at_the_line() -> None:
     with pytest.warns(UserWarning, match="already initialized, ignoring") as warned:
         net.initialize()
     assert {each.filename for each in warned} == {__file__}
+
+
+class Doubled(gluon.Parameter):
+    """A parameter whose value is computed."""
+
+    def data(self, ctx: mx.Context | None = None) -> nd.NDArray:
+        return super().data(ctx) * 2
+
+
+def initialized(cls: type[gluon.Parameter], name: str, **kwargs: Any) -> gluon.Parameter:
+    parameter = cls(name, shape=(2,), init="ones", **kwargs)
+    parameter.initialize()
+    return parameter
+
+
+def test_arrays_of_several_parameters_are_those_of_data() -> None:
+    plain, doubled = initialized(gluon.Parameter, "plain"), initialized(Doubled, "doubled")
+    result = arrays.arrays_on({"a": plain, "b": doubled}, mx.cpu())
+    assert result["a"] is plain.data()
+    assert result["b"].asnumpy().tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="'empty' has not been initialized"):
+        arrays.arrays_on({"a": plain, "c": gluon.Parameter("empty", shape=(2,))}, mx.cpu())
+
+
+def test_learned_parameters_keep_their_positions() -> None:
+    fixed = initialized(gluon.Parameter, "fixed", grad_req="null")
+    learned = [initialized(gluon.Parameter, "weight"), initialized(Doubled, "doubled")]
+    ((first, a, values), (second, b, _)) = arrays.learned_arrays([fixed, *learned])
+    assert (first, second) == (1, 2) and [a, b] == learned
+    assert values == learned[0].list_data()
+    assert [arrays.is_initialized(each) for each in (fixed, gluon.Parameter("x"))] == [True, False]

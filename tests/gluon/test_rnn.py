@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,9 @@ import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.gluon import contrib, rnn
 from tests.parity.cases import recurrent as cases
+from tests.parity.stored_recurrent import FACTS, assert_numbers_of_mxnet
 
 FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
-FACTS = json.loads((FIXTURES / "recurrent.json").read_text())
-ARRAYS = np.load(FIXTURES / "recurrent.npz")
-
-
-def check(code: str, actual: list[np.ndarray]) -> None:
-    stored = [key for key in ARRAYS.files if key.rpartition("|")[0] == code]
-    assert len(actual) == len(stored)
-    for i, each in enumerate(actual):
-        np.testing.assert_allclose(each, ARRAYS[f"{code}|{i}"], rtol=2e-4, atol=2e-5)
 
 
 @pytest.mark.parametrize("code", cases.TEXTS)
@@ -48,19 +39,21 @@ LAYERS = [each for each in cases.LAYERS if each[0] in cases.COUNTED]
 @pytest.mark.parametrize(("code", "shape", "kwargs"), CELLS, ids=[c[0] for c in CELLS])
 def test_numbers_of_cells(code: str, shape: tuple, kwargs: dict) -> None:
     call = cases.unrolled(mx, kwargs)
-    check(code, cases.numbers(mx, cases.make(mx, code), shape, call))
+    assert_numbers_of_mxnet(code, cases.numbers(mx, cases.make(mx, code), shape, call))
 
 
 @pytest.mark.parametrize(("code", "shape"), LAYERS, ids=[c[0] for c in LAYERS])
 def test_numbers_of_layers(code: str, shape: tuple) -> None:
     layer = cases.make(mx, code)
-    check(code, cases.numbers(mx, layer, shape, cases.with_states(mx)))
+    assert_numbers_of_mxnet(code, cases.numbers(mx, layer, shape, cases.with_states(mx)))
 
 
 def test_numbers_of_a_projection() -> None:
     ((code, shape),) = cases.PREDICTING
     layer = cases.make(mx, code)
-    check(code, cases.numbers(mx, layer, shape, cases.with_states(mx), train=False))
+    assert_numbers_of_mxnet(
+        code, cases.numbers(mx, layer, shape, cases.with_states(mx), train=False)
+    )
 
 
 # ---- layers --------------------------------------------------------------------------------------

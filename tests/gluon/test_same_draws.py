@@ -128,6 +128,15 @@ def compare(one: list[np.ndarray], other: list[np.ndarray]) -> None:
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-5)
 
 
+def assert_hybridized_draws_the_same(
+    net: Any, data: Any, train: bool = True, **options: Any
+) -> None:
+    """Steps of a network before and after ``hybridize(**options)`` give the same numbers."""
+    imperative = steps(net, data, train)
+    net.hybridize(**options)
+    compare(imperative, steps(net, data, train))
+
+
 MAKERS = [Twice, Unused, Drawing, Arrays, Leaky, Turns, stack]
 
 
@@ -139,9 +148,7 @@ def test_hybridized_draws_the_same(make: Any, options: dict[str, Any], train: bo
     mx.random.seed(3)
     net = make()
     net.initialize()
-    imperative = steps(net, data, train)
-    net.hybridize(**options)
-    compare(imperative, steps(net, data, train))
+    assert_hybridized_draws_the_same(net, data, train, **options)
 
 
 @pytest.mark.parametrize("train", [True, False])
@@ -149,9 +156,7 @@ def test_numpy_blocks_draw_the_same(train: bool) -> None:
     with mx.util.np_array(True), mx.util.np_shape(True):
         data = mx.np.array(values())
         net = NumpyDrawing()
-        imperative = steps(net, data, train)
-        net.hybridize()
-        compare(imperative, steps(net, data, train))
+        assert_hybridized_draws_the_same(net, data, train)
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU"])
@@ -159,9 +164,7 @@ def test_layers_of_recurrent_networks_draw_the_same(kind: str) -> None:
     net = getattr(gluon.rnn, kind)(5, num_layers=3, dropout=0.5, input_size=6)
     net.initialize()
     data = nd.array(values((7, 4, 6)))
-    imperative = steps(net, data)
-    net.hybridize()
-    compare(imperative, steps(net, data))
+    assert_hybridized_draws_the_same(net, data)
 
 
 def test_a_cell_with_dropout_unrolled_draws_the_same() -> None:
@@ -181,9 +184,7 @@ def test_a_cell_with_dropout_unrolled_draws_the_same() -> None:
     net = Unrolled()
     net.initialize()
     data = nd.array(values((4, 3, 6)))
-    imperative = steps(net, data)
-    net.hybridize()
-    compare(imperative, steps(net, data))
+    assert_hybridized_draws_the_same(net, data)
 
 
 def test_only_an_inner_block_is_hybridized() -> None:
@@ -224,9 +225,7 @@ def test_an_exported_network_draws_the_same(tmp_path: Any) -> None:
     outer = nn.HybridSequential()
     outer.add(nn.Dropout(0.5), again, nn.Dropout(0.5))
     outer.hybridize(False)
-    imperative = steps(outer, data)
-    outer.hybridize()
-    compare(imperative, steps(outer, data))
+    assert_hybridized_draws_the_same(outer, data)
 
 
 def test_an_executor_draws_what_arrays_draw() -> None:
@@ -361,9 +360,7 @@ LOOPS = [TracedTurns, Whiles, Branches, WhileAndMore, BranchesAndMore, Nested, T
 def test_loops_and_branches_draw_the_same(make: Any) -> None:
     """Inside and behind them, in whatever they contain, however many turns they make."""
     net = make()
-    imperative = steps(net, nd.array(values()))
-    net.hybridize()
-    compare(imperative, steps(net, nd.array(values())))
+    assert_hybridized_draws_the_same(net, nd.array(values()))
 
 
 def test_a_seed_within_a_loop_counts() -> None:

@@ -14,6 +14,7 @@ import pytest
 from mixnet.distributed.job import JobError
 from mixnet.kvstore import job_key
 from mixnet.kvstore.objects import ObjectError, Objects
+from tests.threads import in_threads
 
 
 class Meeting:
@@ -27,17 +28,13 @@ class Meeting:
     def run(self, work: Callable[[World], Any]) -> list[Any]:
         results: dict[int, Any] = {}
 
-        def one(rank: int) -> None:
+        def run_one(rank: int) -> None:
             try:
                 results[rank] = work(World(rank, self))
             except Exception as error:
                 results[rank] = error
 
-        threads = [threading.Thread(target=one, args=(rank,)) for rank in range(2)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join(30)
+        in_threads(2, run_one)
         return [results[rank] for rank in range(2)]
 
 

@@ -433,8 +433,8 @@ def test_lesson_16_counts_the_lines_and_operators_of_its_interpreter() -> None:
 
 def test_lesson_16_says_what_its_conversions_make() -> None:
     shown = printed(the("16_exporting", 'title="read back from ONNX"'))
-    here, back = map(int, re.findall(r"(\d+) operations", shown))
-    assert back == here + 1  # "one box is new"
+    ours, back = map(int, re.findall(r"(\d+) operations", shown))
+    assert back == ours + 1  # "one box is new"
     shown = printed(the("16_exporting", "kinds = Counter("))
     assert "reduce_window" not in shown and "maximum" in shown and "slice" in shown
     total, kinds = map(int, re.findall(r"^(\d+) operations of (\d+) kinds", shown)[0])

@@ -63,10 +63,10 @@ def saved(model: Any, path: Path) -> Path:
 
 def agrees(model: Any, path: Path, tolerance: float = 1e-5, **inputs: np.ndarray) -> None:
     """Check that a model computes the same here and in ONNX Runtime."""
-    there = run(model.SerializeToString(), *inputs.values())
-    here = computed(model, path, **inputs)
-    assert len(here) == len(there)
-    for ours, theirs in zip(here, there, strict=True):
+    onnx_outputs = run(model.SerializeToString(), *inputs.values())
+    outputs = computed(model, path, **inputs)
+    assert len(outputs) == len(onnx_outputs)
+    for ours, theirs in zip(outputs, onnx_outputs, strict=True):
         assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
         np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
 

@@ -41,16 +41,16 @@ def agree(
     """Check that a network computes the same here and in ONNX Runtime; returns the model."""
     net.hybridize()
     inputs = [mx.nd.array(a, dtype=a.dtype) for a in arrays]
-    here = net(*inputs)
+    outputs = net(*inputs)
     (name,) = net.export(str(path), format="onnx", **options)
-    there = run(name, *arrays)
+    onnx_outputs = run(name, *arrays)
     leaves = [
         each
-        for part in (here if isinstance(here, (list, tuple)) else [here])
+        for part in (outputs if isinstance(outputs, (list, tuple)) else [outputs])
         for each in (part if isinstance(part, (list, tuple)) else [part])
     ]
-    assert len(leaves) == len(there)
-    for ours, theirs in zip(leaves, there, strict=True):
+    assert len(leaves) == len(onnx_outputs)
+    for ours, theirs in zip(leaves, onnx_outputs, strict=True):
         ours = ours.asnumpy()
         assert ours.shape == theirs.shape
         assert ours.dtype == theirs.dtype

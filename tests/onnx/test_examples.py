@@ -22,13 +22,13 @@ TOLERANCE = 1e-4
 def near(actual: Any, expected: Any) -> None:
     """Check that lists of arrays hold the same numbers."""
     assert len(actual) == len(expected)
-    for there, here in zip(actual, expected, strict=True):
-        here = here.asnumpy() if hasattr(here, "asnumpy") else here
-        there = there.asnumpy() if hasattr(there, "asnumpy") else there
-        assert there.shape == here.shape
-        assert there.dtype == here.dtype
-        assert np.isfinite(here).all()
-        assert np.abs(there - here).max() <= TOLERANCE * max(np.abs(here).max(), 1e-3)
+    for theirs, ours in zip(actual, expected, strict=True):
+        ours = ours.asnumpy() if hasattr(ours, "asnumpy") else ours
+        theirs = theirs.asnumpy() if hasattr(theirs, "asnumpy") else theirs
+        assert theirs.shape == ours.shape
+        assert theirs.dtype == ours.dtype
+        assert np.isfinite(ours).all()
+        assert np.abs(theirs - ours).max() <= TOLERANCE * max(np.abs(ours).max(), 1e-3)
 
 
 def listed(results: Any) -> list[Any]:
@@ -51,12 +51,12 @@ def test_blocks(name: str, tmp_path: Path) -> None:
     net.initialize(mx.init.Normal(0.5))
     net.hybridize()
     three = [np.concatenate([each, each[:1]])[::-1].copy() for each in arrays]
-    here = [listed(net(*map(mx.nd.array, each))) for each in (arrays, three)]
+    ours = [listed(net(*map(mx.nd.array, each))) for each in (arrays, three)]
     shapes = [("batch", *each.shape[1:]) for each in arrays]
     (path,) = net.export(str(tmp_path / "net"), format="onnx", dynamic_input_shapes=shapes)
     onnx.checker.check_model(path, full_check=True)
     names = [each.name for each in onnx.load(path).graph.input]
-    for inputs, expected in zip((arrays, three), here, strict=True):
+    for inputs, expected in zip((arrays, three), ours, strict=True):
         run_and_read_again(path, dict(zip(names, inputs, strict=True)), expected)
 
 

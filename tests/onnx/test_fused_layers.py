@@ -80,8 +80,8 @@ def test_layers_with_an_activation(activation: str, granularity: str, tmp_path: 
     )
     floats = net(mx.nd.array(X)).asnumpy()
     small = quantized(net, X, quantize_granularity=granularity)
-    file, here = exported(small, X, tmp_path / "net")
-    near(scores_of(file, X), here, 0.012)
+    file, ours = exported(small, X, tmp_path / "net")
+    near(scores_of(file, X), ours, 0.012)
     near(scores_of(file, X), floats, 0.05)
     fused = optimized_operators(file, tmp_path)
     # ONNX Runtime's convolution of integers rounds what it gives, and only clips before.
@@ -103,8 +103,8 @@ def test_channels_that_are_little_more_than_their_bias(
     bias.set_data(mx.nd.array(np.linspace(-0.5, 1, 6)))
     floats = net(mx.nd.array(X)).asnumpy()
     small = quantized(net, X, quantize_granularity=granularity)
-    file, here = exported(small, X, tmp_path / "net")
-    near(here, floats, 0.03)
+    file, ours = exported(small, X, tmp_path / "net")
+    near(ours, floats, 0.03)
     near(scores_of(file, X), floats, 0.03)
     near(scores_of(file, X, optimize=True), floats, 0.03)
 
@@ -113,9 +113,9 @@ def test_layers_that_stay_in_floats(tmp_path: Path) -> None:
     net = network(nn.Conv2D(6, 3), nn.BatchNorm(), nn.GELU(), nn.Dense(5), nn.GELU(), nn.Dense(4))
     floats = net(mx.nd.array(X)).asnumpy()
     small = quantized(net, X, exclude_layers_match=["conv"])
-    file, here = exported(small, X, tmp_path / "net")
-    near(scores_of(file, X), here, 0.012)
-    near(here, floats, 0.05)
+    file, ours = exported(small, X, tmp_path / "net")
+    near(scores_of(file, X), ours, 0.012)
+    near(ours, floats, 0.05)
     assert {"Conv", "BatchNormalization", "Erf"} <= operators(file)
 
 
@@ -141,8 +141,8 @@ class Residual(nn.HybridBlock):
 def test_a_sum_and_its_activation_stay_in_floats(tmp_path: Path) -> None:
     net = network(Residual("relu"))
     net(mx.nd.array(X))
-    file, here = exported(quantized(net, X, exclude_layers_match=["activation"]), X, tmp_path / "a")
-    near(scores_of(file, X), here, 0.012)
+    file, ours = exported(quantized(net, X, exclude_layers_match=["activation"]), X, tmp_path / "a")
+    near(scores_of(file, X), ours, 0.012)
 
 
 def test_the_activation_of_a_sum_may_be_another_than_mixnet_fuses(tmp_path: Path) -> None:
@@ -156,14 +156,14 @@ def test_the_activation_of_a_sum_may_be_another_than_mixnet_fuses(tmp_path: Path
     Path(symbol).write_text(text, encoding="utf-8")
     again = mx.gluon.SymbolBlock.imports(symbol, ["data"], params)
     again.hybridize()
-    file, here = exported(again, X, tmp_path / "again")
+    file, ours = exported(again, X, tmp_path / "again")
     assert "Sigmoid" in operators(file)
-    near(scores_of(file, X), here, 0.012)
+    near(scores_of(file, X), ours, 0.012)
 
 
 def test_without_calibration(tmp_path: Path) -> None:
     net = network(nn.Conv2D(6, 3), nn.GELU(), nn.Dense(5), nn.GELU(), nn.Dense(4))
     net(mx.nd.array(X))
     small = quantized(net, X, calib_mode="none", calib_data=None, data_shapes=[X.shape])
-    file, here = exported(small, X, tmp_path / "net")
-    near(scores_of(file, X), here, 0.012)
+    file, ours = exported(small, X, tmp_path / "net")
+    near(scores_of(file, X), ours, 0.012)

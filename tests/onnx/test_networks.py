@@ -126,8 +126,8 @@ def test_recurrent_layers_with_lengths(tmp_path: Path) -> None:
     actual = run(path, arrays[0], arrays[4])
     ours = mx.nd.RNN(*[mx.nd.array(a) for a in arrays], state_size=4, num_layers=1, mode="lstm",
                      bidirectional=True, use_sequence_length=True, state_outputs=True)  # fmt: skip
-    for here, there in zip(ours, actual, strict=True):
-        np.testing.assert_allclose(there, here.asnumpy(), rtol=1e-4, atol=1e-5)
+    for our, their in zip(ours, actual, strict=True):
+        np.testing.assert_allclose(their, our.asnumpy(), rtol=1e-4, atol=1e-5)
 
 
 def test_recurrent_cells_are_exported(tmp_path: Path) -> None:
@@ -289,12 +289,12 @@ def test_files_of_a_checkpoint(tmp_path: Path) -> None:
     net = _small_network()
     net.hybridize()
     x = floats(2, 3, 8, 8)
-    here = net(mx.nd.array(x)).asnumpy()
+    ours = net(mx.nd.array(x)).asnumpy()
     symbol, params = net.export(str(tmp_path / "net"))
     path = mx.contrib.onnx.export_model(
         symbol, params, [(2, 3, 8, 8)], "float32", str(tmp_path / "net.onnx")
     )
-    np.testing.assert_allclose(run(path, x)[0], here, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(run(path, x)[0], ours, rtol=1e-4, atol=1e-5)
     actual = mx.onnx.get_model_metadata(path)
     assert actual["input_tensor_data"] == [("data", (2, 3, 8, 8))]
     assert [shape for _, shape in actual["output_tensor_data"]] == [(2, 3)]
@@ -327,8 +327,8 @@ def test_an_encoder_with_open_batch_and_time(tmp_path: Path) -> None:
     tokens = RNG.integers(0, 50, (3, 11)).astype("float32")
     mask = np.ones((3, 11), "float32")
     (actual,) = run(tmp_path / "net.onnx", tokens, mask)
-    here = net(mx.nd.array(tokens), mx.nd.array(mask)).asnumpy()
-    np.testing.assert_allclose(actual, here, rtol=1e-4, atol=1e-5)
+    ours = net(mx.nd.array(tokens), mx.nd.array(mask)).asnumpy()
+    np.testing.assert_allclose(actual, ours, rtol=1e-4, atol=1e-5)
 
 
 def test_the_page_has_a_row_for_each_network_of_the_zoo() -> None:

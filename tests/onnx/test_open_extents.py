@@ -37,8 +37,8 @@ def _agrees(
         )
         for shape in shapes:
             x = floats(*shape)
-            for here, there in zip(run(path, x), run(exported, x), strict=True):
-                np.testing.assert_allclose(here, there, rtol=1e-4, atol=1e-5)
+            for imported, reexported in zip(run(path, x), run(exported, x), strict=True):
+                np.testing.assert_allclose(imported, reexported, rtol=1e-4, atol=1e-5)
     return block
 
 

@@ -204,9 +204,9 @@ def test_onnx_runtime_gives_our_numbers(record: Record) -> None:
     actual = results(model_of(record, data, 18), data)
     ours = getattr(mx.nd, record.op)(*[mx.nd.array(d, dtype=d.dtype) for d in data], **record.attrs)
     ours = ours if isinstance(ours, list) else [ours]
-    for theirs, here in zip(actual, ours, strict=True):
-        assert (theirs.shape, theirs.dtype) == (here.shape, here.dtype)
-        np.testing.assert_allclose(theirs, here.asnumpy(), rtol=1e-4, atol=1e-5)
+    for their, our in zip(actual, ours, strict=True):
+        assert (their.shape, their.dtype) == (our.shape, our.dtype)
+        np.testing.assert_allclose(their, our.asnumpy(), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("opset", [13, 28])

@@ -64,14 +64,14 @@ def test_padding_that_counts_in_a_mean_is_the_number_0(tmp_path: Path) -> None:
         *data, kernel=(3, 3), stride=(2, 2), pad=(1, 1), pool_type="avg"
     )
     images = np.random.default_rng(1).uniform(-1, 1, (1, 2, 5, 5)).astype("float32")
-    (here,) = mx.sym.contrib.dequantize(*means).eval(data=mx.nd.array(images))
+    (ours,) = mx.sym.contrib.dequantize(*means).eval(data=mx.nd.array(images))
     path = exported(
         mx.sym.contrib.dequantize(*means), {"data": images.shape}, {}, tmp_path / "net.onnx"
     )
-    np.testing.assert_allclose(run(path, images)[0], here.asnumpy(), atol=1e-6)
+    np.testing.assert_allclose(run(path, images)[0], ours.asnumpy(), atol=1e-6)
     openvino = pytest.importorskip("openvino", reason="pip install 'mixnet[openvino]'")
     compiled = openvino.Core().compile_model(path, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-    np.testing.assert_allclose(compiled(images)[0], here.asnumpy(), atol=1e-6)
+    np.testing.assert_allclose(compiled(images)[0], ours.asnumpy(), atol=1e-6)
 
 
 def test_the_range_of_signed_integers_reaches_as_far_on_both_sides(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def check(name: str, folder: Path) -> tuple[float, int, int]:
 
     net, arrays = network(name)
     net.hybridize()
-    here = net(*map(mx.nd.array, arrays)).asnumpy()
+    ours = net(*map(mx.nd.array, arrays)).asnumpy()
     open_shapes = [("batch", *each.shape[1:]) for each in arrays]
     (path,) = net.export(str(folder / "net"), format="onnx", dynamic_input_shapes=open_shapes)
     onnx.checker.check_model(path, full_check=True)
@@ -63,10 +63,10 @@ def check(name: str, folder: Path) -> tuple[float, int, int]:
     one = [session.run(None, dict(zip(inputs, [each[i : i + 1] for each in arrays], strict=True)))[0]
            for i in range(2)]  # fmt: skip
     both = session.run(None, dict(zip(inputs, arrays, strict=True)))[0]
-    difference = max(np.abs(each - here).max() for each in (np.concatenate(one), both))
+    difference = max(np.abs(each - ours).max() for each in (np.concatenate(one), both))
     size = sum(each.stat().st_size for each in folder.iterdir())
     return (
-        difference / np.abs(here).max(),
+        difference / np.abs(ours).max(),
         len(onnx.load(path, load_external_data=False).graph.node),
         size,
     )

@@ -81,8 +81,8 @@ def _names():
     for prefix, space in spaces.items():
         for name in dir(space):
             value = getattr(space, name)
-            here = getattr(value, "__module__", "") or ""
-            helper = here.startswith(("mxnet.base", "mxnet.ndarray.numpy.fallback"))
+            module = getattr(value, "__module__", "") or ""
+            helper = module.startswith(("mxnet.base", "mxnet.ndarray.numpy.fallback"))
             if not name.startswith("_") and not isinstance(value, types.ModuleType) and not helper:
                 results.append(prefix + name)
     return results + ["npx.image." + name for name in npx.image.__all__]

@@ -42,6 +42,14 @@ PLAIN = {
 }
 
 
+def _traced_and_run(function):
+    """The jaxpr of a function, traced as operators are, and its results."""
+    trace = flat_tracer()
+    with jax.disable_jit():
+        jaxpr, constants = trace(function, [jax.core.ShapedArray(X.shape, X.dtype)] * 2)
+    return jaxpr, jax.core.eval_jaxpr(jaxpr, constants, X, Y)
+
+
 def _with(vjp, function):
     """Outputs, gradients and other results, traced as operators are."""
 
@@ -51,10 +59,7 @@ def _with(vjp, function):
                              .astype(each.dtype), outputs)  # fmt: skip
         return jax.tree.leaves((outputs, pull(heads), others))
 
-    trace = flat_tracer()
-    with jax.disable_jit():
-        jaxpr, constants = trace(run, [jax.core.ShapedArray(X.shape, X.dtype)] * 2)
-    return jaxpr, jax.core.eval_jaxpr(jaxpr, constants, X, Y)
+    return _traced_and_run(run)
 
 
 def _usual(function, *primals):
@@ -154,10 +159,7 @@ def _pull_alone(reads_results):
         )
         return list(pull(jax.lax.full_like(outputs, 1)))
 
-    trace = flat_tracer()
-    with jax.disable_jit():
-        jaxpr, constants = trace(run, [jax.core.ShapedArray(X.shape, X.dtype)] * 2)
-    return jaxpr, jax.core.eval_jaxpr(jaxpr, constants, X, Y)
+    return _traced_and_run(run)
 
 
 def test_results_that_are_not_read_are_not_traced():

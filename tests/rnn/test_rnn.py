@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,10 @@ import pytest
 import mixnet as mx
 from mixnet import nd
 from tests.parity.cases import recurrent as cases
+from tests.parity.stored_recurrent import FACTS, assert_numbers_of_mxnet
 
 pytestmark = pytest.mark.filterwarnings("ignore:FusedRNNCell computes in the layout TNC")
 
-FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
-FACTS = json.loads((FIXTURES / "recurrent.json").read_text())
-ARRAYS = np.load(FIXTURES / "recurrent.npz")
 x = mx.sym.Variable("data")
 
 
@@ -28,10 +25,7 @@ x = mx.sym.Variable("data")
 def test_graphs_and_numbers(code: str, shape: Any, kwargs: dict) -> None:
     lines, actual = cases.symbolic(mx, code, shape, kwargs)
     assert lines == FACTS["graphs"][code]
-    stored = [key for key in ARRAYS.files if key.rpartition("|")[0] == code]
-    assert len(actual) == len(stored)
-    for i, each in enumerate(actual):
-        np.testing.assert_allclose(each, ARRAYS[f"{code}|{i}"], rtol=2e-4, atol=2e-5)
+    assert_numbers_of_mxnet(code, actual)
 
 
 def test_weights_of_gates_are_unpacked_and_packed() -> None:

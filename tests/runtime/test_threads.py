@@ -16,28 +16,8 @@ import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.engine import timeline
 from tests import processes
+from tests.threads import in_threads
 from tests.waiting import join
-
-
-def in_threads(count: int, work) -> None:
-    """Run ``work(number)`` in threads; raise what one of them raised."""
-    problems: list[BaseException] = []
-
-    def run(number: int) -> None:
-        try:
-            work(number)
-        except BaseException as error:
-            problems.append(error)
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(180)
-        assert not thread.is_alive(), "a thread hangs"
-    if problems:
-        raise problems[0]
-
 
 # ---- several threads ------------------------------------------------------------------------
 

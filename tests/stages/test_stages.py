@@ -20,18 +20,12 @@ from mixnet.runtime.programs import executable_cache
 from mixnet.stages import hlo
 from mixnet.stages import program as program_of_stages
 from tests import processes
+from tests.lines import line_of
 
 FIELDS = {
     "name", "steps", "forward", "backward", "jaxpr", "stablehlo", "hlo", "instructions", "groups",
     "links", "times", "memory_plan", "memory_plan_missing", "memory", "cost", "until",
 }  # fmt: skip
-
-
-def line_of(mark: str) -> int:
-    """The number of the only line of this file that ends in a mark."""
-    rows = Path(__file__).read_text().splitlines()
-    (result,) = [i for i, row in enumerate(rows, 1) if row.endswith("# " + mark)]
-    return result
 
 
 class DenseRelu(HybridBlock):
@@ -182,8 +176,8 @@ def test_a_line_leads_to_its_node_and_to_its_instructions(dense: Any) -> None:
         ("dense", "dense0_fwd", "dot_general"),
         ("relu", "relu", "max"),
     ):
-        (link,) = stages.at_line(line_of(mark), __file__)
-        assert op in link["node"] and link["source"]["line"] == line_of(mark)
+        (link,) = stages.at_line(line_of(__file__, mark), __file__)
+        assert op in link["node"] and link["source"]["line"] == line_of(__file__, mark)
         assert link["instructions"] and link["groups"] and link["vanished"] is None
         scope = link["node"].replace("/", "_")
         for name in link["instructions"]:
@@ -195,7 +189,7 @@ def test_a_line_leads_to_its_node_and_to_its_instructions(dense: Any) -> None:
 
 
 def test_a_line_that_made_a_layer_leads_to_its_nodes(dense: Any) -> None:
-    (link,) = dense[1].at_line(line_of("the dense layer"))
+    (link,) = dense[1].at_line(line_of(__file__, "the dense layer"))
     assert link["node"].endswith("_fwd")
     assert dense[1].at_line(1) == []
 
@@ -211,8 +205,8 @@ def test_nodes_lead_to_equations_and_lines_of_stablehlo(dense: Any) -> None:
 def test_the_users_lines_are_shown(dense: Any) -> None:
     (section,) = [each for each in dense[1].source if each["file"] == __file__]
     shown = {row["line"]: row["text"] for row in section["lines"]}
-    assert shown[line_of("dense")].strip() == "y = self.dense(x)  # dense"
-    assert line_of("the dense layer") in shown
+    assert shown[line_of(__file__, "dense")].strip() == "y = self.dense(x)  # dense"
+    assert line_of(__file__, "the dense layer") in shown
 
 
 def test_an_unknown_node_is_an_error_that_names_the_others(dense: Any) -> None:
@@ -231,11 +225,11 @@ def test_convolution_normalization_and_relu_forward_and_backward() -> None:
         assert op in ops and f"_backward_{op}" in ops
     assert not [link for link in program.links if link["node"] == "ones" and link["source"]]
     for mark in ("conv", "norm", "relu of norm"):
-        parts = {link["part"] for link in stages.at_line(line_of(mark))}
+        parts = {link["part"] for link in stages.at_line(line_of(__file__, mark))}
         assert parts == {"forward", "backward"}
     assert program.forward is not None and program.backward is not None
     assert {node["part"] for node in program.backward["nodes"]} == {"input", "backward"}
-    forward, *_ = stages.at_line(line_of("conv"))
+    forward, *_ = stages.at_line(line_of(__file__, "conv"))
     kinds = {program.groups[number]["kind"] for number in forward["groups"]}
     assert "library call" in kinds
     # Two outputs of states, one result, gradients of weight, bias, gamma and beta.
@@ -247,7 +241,7 @@ def test_a_node_that_a_pass_makes_of_several_has_the_lines_of_all() -> None:
     net.initialize()
     stages = mx.stages(net, nd.ones((2, 3, 8, 8)), run=False)
     for mark in ("conv", "norm", "relu of norm"):
-        assert stages.at_line(line_of(mark)), mark
+        assert stages.at_line(line_of(__file__, mark)), mark
 
     class Twice(HybridBlock):
         def hybrid_forward(self, F: Any, x: Any) -> Any:
@@ -255,9 +249,9 @@ def test_a_node_that_a_pass_makes_of_several_has_the_lines_of_all() -> None:
             return y + F.tanh(x)  # twice
 
     stages = mx.stages(Twice(), nd.ones((2,)), run=False)
-    (link,) = stages.at_line(line_of("once"))
-    assert link["source"]["line"] == line_of("twice") or link["also"]
-    assert link in stages.at_line(line_of("twice"))
+    (link,) = stages.at_line(line_of(__file__, "once"))
+    assert link["source"]["line"] == line_of(__file__, "twice") or link["also"]
+    assert link in stages.at_line(line_of(__file__, "twice"))
 
 
 def test_every_node_ends_in_a_group_or_says_why_not() -> None:
@@ -336,7 +330,7 @@ def test_layers_of_a_sequential_lead_to_the_lines_that_made_them() -> None:
     net.initialize()
     stages = mx.stages(net, nd.ones((1, 2)), run=False)
     for mark in ("first layer", "second layer"):
-        (link,) = stages.at_line(line_of(mark))
+        (link,) = stages.at_line(line_of(__file__, mark))
         assert link["node"].endswith("_fwd")
 
 
@@ -497,7 +491,7 @@ def test_a_symbol_with_shapes_by_name_and_lines_of_its_composition() -> None:
         "recorded", "set_training", *[each.__name__ for each in pipeline.PASSES["graph"]],
         "assign_keys",
     ]  # fmt: skip
-    links = stages.at_line(line_of("composed"))
+    links = stages.at_line(line_of(__file__, "composed"))
     assert [link["node"] for link in links] == ["softmax/fc", "softmax_backward/fc_backward"]
     # The output, and gradients of weight and bias: not of what was given.
     assert len(stages.program.graph["heads"]) == 3
@@ -530,8 +524,8 @@ def test_a_function_of_arrays_line_by_line() -> None:
     assert stages.name == "function" and nodes(stages.program) == [
         "elemwise_mul", "_minus_scalar", "relu", "sum",
     ]  # fmt: skip
-    assert len(stages.at_line(line_of("product"))) == 1
-    assert len(stages.at_line(line_of("the rest"))) == 3
+    assert len(stages.at_line(line_of(__file__, "product"))) == 1
+    assert len(stages.at_line(line_of(__file__, "the rest"))) == 3
     assert [row["name"] for row in stages.key["inputs"]] == ["a", "b"]
 
 
@@ -574,7 +568,7 @@ def test_a_training_step_in_one_program_with_the_update() -> None:
     (program,) = stages.programs
     assert program.until == "Trainer.step"
     assert sum("sgd" in op for op in nodes(program)) == 4
-    assert len(stages.at_line(line_of("update"))) == 4
+    assert len(stages.at_line(line_of(__file__, "update"))) == 4
     inputs = {node["name"] for node in program.graph["nodes"] if node["op"] is None}
     assert set(before) <= inputs
     for name, each in net.collect_params().items():

@@ -17,7 +17,7 @@ from mixnet.process.source import source_of, user_place
 from mixnet.widgets import GraphView
 
 
-def here() -> int:
+def caller_line() -> int:
     """The number of the line that calls this."""
     frame = inspect.currentframe()
     assert isinstance(frame, FrameType) and frame.f_back is not None
@@ -36,10 +36,10 @@ def lines(symbol: mx.sym.Symbol, variables: bool = False) -> dict[str, int]:
 
 def composed() -> tuple[mx.sym.Symbol, dict[str, int]]:
     x, at = mx.sym.var("x"), {}
-    y, at["dense"] = mx.sym.FullyConnected(x, num_hidden=4, name="dense"), here()
-    y, at["bend"] = mx.sym.Activation(y, "relu", name="bend"), here()
-    y, at["_mulscalar0"] = y * 2, here()
-    y, at["reshape0"] = y.reshape((-1,)), here()
+    y, at["dense"] = mx.sym.FullyConnected(x, num_hidden=4, name="dense"), caller_line()
+    y, at["bend"] = mx.sym.Activation(y, "relu", name="bend"), caller_line()
+    y, at["_mulscalar0"] = y * 2, caller_line()
+    y, at["reshape0"] = y.reshape((-1,)), caller_line()
     return y, at
 
 
@@ -53,14 +53,14 @@ def test_every_way_to_compose() -> None:
 
 
 def test_variables_have_source_lines() -> None:
-    x, at = mx.sym.var("x"), here()
-    y, layer = mx.sym.FullyConnected(x, num_hidden=4, name="dense"), here()
+    x, at = mx.sym.var("x"), caller_line()
+    y, layer = mx.sym.FullyConnected(x, num_hidden=4, name="dense"), caller_line()
     assert lines(y, variables=True) == {"x": at, "dense_weight": layer, "dense_bias": layer}
     z = mx.sym.Variable("z")
     composed = y(x=z, name="")
     assert lines(composed, variables=True)["z"] == at + 3
     assert all(node.line is None for node in mx.sym.load_json(y.tojson()).graph.nodes)
-    dense, dense_line = mx.gluon.nn.Dense(4, in_units=3), here()
+    dense, dense_line = mx.gluon.nn.Dense(4, in_units=3), caller_line()
     assert lines(dense(mx.sym.var("data")), variables=True) == {
         "data": dense_line + 1,
         **{each.name: dense_line for each in dense.collect_params().values()},
@@ -92,7 +92,7 @@ def test_a_view_shows_them() -> None:
 
 
 def test_an_error_names_the_line() -> None:
-    symbol, at = mx.sym.reshape(mx.sym.var("x"), (7,), name="seven"), here()
+    symbol, at = mx.sym.reshape(mx.sym.var("x"), (7,), name="seven"), caller_line()
     with pytest.raises(ShapeError, match=rf"Node 'seven' .*test_lines\.py:{at}: symbol, at = "):
         symbol.infer_shape(x=(2, 3))
 

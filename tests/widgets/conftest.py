@@ -1,15 +1,37 @@
-"""Names of networks start again in every test."""
+"""Names of networks start again in every test; code that runs as a notebook's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import mixnet as mx
+
+RunCell = Callable[[str], dict[str, Any]]
+"""Runs a text and returns the names that it defined."""
 
 
 @pytest.fixture(autouse=True)
 def _names() -> Iterator[None]:
     with mx.name.NameManager():
         yield
+
+
+@pytest.fixture
+def run_as_cell_7(monkeypatch: pytest.MonkeyPatch) -> RunCell:
+    """Runs a text as IPython would run it in the cell ``In[7]``."""
+    file = "/x/ipykernel_1/2.py"
+    compiler = SimpleNamespace(format_code_name={file: ("Cell", "In[7]")}.get)
+    ipython = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+
+    def run(text: str) -> dict[str, Any]:
+        names: dict[str, Any] = {"mx": mx}
+        exec(compile(text, file, "exec"), names)
+        return names
+
+    return run

@@ -7,9 +7,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,6 +20,7 @@ from mixnet.gluon.model_zoo import vision
 from mixnet.passes.changes import changes
 from mixnet.widgets import GraphView, page
 from mixnet.widgets.graph.payload import Reader
+from tests.widgets.conftest import RunCell
 from tests.widgets.networks import lenet
 
 
@@ -520,13 +519,8 @@ def test_an_operation_between_two_layers_stands_in_their_block() -> None:
     assert view.payload["blocks"]["label"] == ["unit0", "unit1"]
 
 
-def test_a_line_of_a_notebook_is_named_by_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiler = SimpleNamespace(format_code_name={"/x/ipykernel_1/2.py": ("Cell", "In[7]")}.get)
-    actual = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
-    monkeypatch.setitem(sys.modules, "IPython", actual)
-    names = {"mx": mx}
-    text = "def step(x):\n    return mx.nd.relu(x)\n"
-    exec(compile(text, "/x/ipykernel_1/2.py", "exec"), names)
+def test_a_line_of_a_notebook_is_named_by_its_cell(run_as_cell_7: RunCell) -> None:
+    names = run_as_cell_7("def step(x):\n    return mx.nd.relu(x)\n")
     view = GraphView(names["step"], mx.nd.ones((2, 3)))
     assert row(view, "relu")["line"] == "In[7]:2"
     assert "ipykernel" not in json.dumps(view.payload)

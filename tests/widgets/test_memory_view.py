@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import random
-import sys
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +19,7 @@ from mixnet.widgets.memory import live as memory_live
 from mixnet.widgets.memory import plans
 from mixnet.widgets.memory.picture import alive_at, array_name, boxes, live_curve, than
 from mixnet.widgets.memory.plans import PLANS
+from tests.widgets.conftest import RunCell
 from tests.widgets.examples import small_symbol
 from tests.widgets.networks import TwoLayers
 
@@ -277,14 +276,9 @@ def test_the_picture_has_all_plans_and_their_sizes() -> None:
         assert f">{name}  {size_text(size)}<" in text
 
 
-def test_a_line_of_a_notebook_is_named_by_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiler = SimpleNamespace(format_code_name={"/x/ipykernel_1/2.py": ("Cell", "In[7]")}.get)
-    actual = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
-    monkeypatch.setitem(sys.modules, "IPython", actual)
-    names = {"mx": mx}
+def test_a_line_of_a_notebook_is_named_by_its_cell(run_as_cell_7: RunCell) -> None:
     with mx.runtime.source_lines():
-        text = "symbol = mx.sym.exp(mx.sym.var('x'))\n"
-        exec(compile(text, "/x/ipykernel_1/2.py", "exec"), names)
+        names = run_as_cell_7("symbol = mx.sym.exp(mx.sym.var('x'))\n")
     view = MemoryView(names["symbol"], x=(2, 3), train=False)
     assert ["In[7]", 1] in [source[:2] for source in view.payload["sources"]]
     assert "ipykernel" not in json.dumps(view.payload)

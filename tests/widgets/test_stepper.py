@@ -270,8 +270,8 @@ def test_a_training_step_is_small_and_its_gradients_are_linked() -> None:
         each for each in rows if program["strings"][each[0]].endswith("pool1_fwd_backward")
     ]
     assert len(of_pooling) == 1
-    stands = [program["things"][n]["name"] for n in of_pooling[0][7]]
-    assert stands and all("pool1_fwd_backward" in name for name in stands)
+    meanings = [program["things"][n]["name"] for n in of_pooling[0][7]]
+    assert meanings and all("pool1_fwd_backward" in name for name in meanings)
     jaxpr = {each[0] for each in stage(view, kind="jaxpr")["things"]}
     updates = [n for n, each in enumerate(program["things"]) if "sgd_mom_update" in each["name"]]
     assert len(updates) == 10 and set(updates) <= jaxpr

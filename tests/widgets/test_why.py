@@ -263,8 +263,8 @@ class TestInterpretedOrCompiled:
         ]
         runs = texts[0].split("After ")[1].split(" ")[0]
         assert f"after {runs} runs that were interpreted" in texts[2]
-        *_, here = [each for each in decision.of_lines() if __file__ in each]
-        (answer, *_) = mx.why(here.rsplit("/")[-1])
+        *_, last = [each for each in decision.of_lines() if __file__ in each]
+        (answer, *_) = mx.why(last.rsplit("/")[-1])
         assert answer.text == texts[2] and answer.more == (f"Before: {texts[0]}",)
 
     def test_a_large_program_is_compiled_before_its_first_run(self) -> None:

@@ -454,9 +454,9 @@ def convert_hybrid_block(
             "before converting it."
         )
     symbol = block.to_symbol()
-    own = {each.name: each for each in block.collect_params().values()}
+    parameters = {each.name: each for each in block.collect_params().values()}
     states = set(symbol.list_auxiliary_states())
-    values = {n: own[n].data() for n in symbol.list_inputs() if n in own}
+    values = {n: parameters[n].data() for n in symbol.list_inputs() if n in parameters}
     converted, arguments, auxiliary = convert_model(
         symbol,
         {name: value for name, value in values.items() if name not in states},
@@ -468,7 +468,7 @@ def convert_hybrid_block(
         excluded_sym_names,
         cast_optional_params,
     )
-    inputs = [Variable(name) for name in converted.list_inputs() if name not in own]
+    inputs = [Variable(name) for name in converted.list_inputs() if name not in parameters]
     result = SymbolBlock(converted, inputs)
     for name, each in result.collect_params().items():
         value = arguments[name] if name in arguments else auxiliary[name]

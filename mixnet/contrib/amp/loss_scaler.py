@@ -178,8 +178,8 @@ class LossScaler:
             new = each._read()
             if new is old:
                 continue
-            here = finite.as_in_context(new.spec.context)
-            each._write(record(_IF_FINITE, (), (), (new, old, here._read()))[0])
+            flag = finite.as_in_context(new.spec.context)
+            each._write(record(_IF_FINITE, (), (), (new, old, flag._read()))[0])
 
     def _finite(self, groups: Sequence[Sequence[NDArray]]) -> NDArray:
         """1 if all gradients are finite, else 0; they may be on several contexts."""

@@ -37,11 +37,11 @@ from mixnet.module import Module as Module
 from mixnet.ndarray import NDArray as NDArray
 from mixnet.ndarray import load as nd_load
 from mixnet.ndarray import save as nd_save
+from mixnet.process.lazy import names_later as _names_later
 from mixnet.process.lazy import star_names as _star_names
-from mixnet.process.lazy import submodules
 from mixnet.symbol import Symbol as Symbol
 from mixnet.symbol import load as sym_load
 
-__getattr__, __dir__ = submodules(__name__, {"stats": "scipy.stats"}, globals())
+__getattr__, __dir__ = _names_later(globals(), {"stats": "scipy.stats"})
 
 __all__ = [*_star_names(globals(), ("ndarray",)), "stats"]

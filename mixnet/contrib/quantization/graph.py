@@ -112,9 +112,9 @@ def _quantized_parameters(arrays: Arrays, names: Collection[str]) -> dict[str, N
     quantized = dict(arrays)
     for name in names:
         each = arrays[name]
-        whole, low, high = contrib.quantize(each, each.min(), each.max(), out_type="int8")
+        integers, low, high = contrib.quantize(each, each.min(), each.max(), out_type="int8")
         quantized |= {
-            f"{name}_quantize": whole,
+            f"{name}_quantize": integers,
             f"{name}_quantize_min": low,
             f"{name}_quantize_max": high,
         }

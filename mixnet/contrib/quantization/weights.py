@@ -74,8 +74,8 @@ def quantize_weights(
         if name in arrays:
             weight = arrays.pop(name).asnumpy()
             rows[name] = _rows(node.name, weight, bits, group_size)
-            whole, step = _whole(weight.reshape(len(weight), -1), rows[name])
-            arrays[f"{name}_quantize"] = array(whole, dtype=whole.dtype)
+            integers, step = _rounded(weight.reshape(len(weight), -1), rows[name])
+            arrays[f"{name}_quantize"] = array(integers, dtype=integers.dtype)
             arrays[f"{name}_step"] = array(step, dtype=step.dtype)
     if not rows:
         raise AttributeValueError(
@@ -101,7 +101,7 @@ def _rows(layer: str, weight: np.ndarray, bits: int, group_size: int | None) -> 
     return Rows(bits, size, size // group_size)
 
 
-def _whole(weight: np.ndarray, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+def _rounded(weight: np.ndarray, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     """A weight's integers as they are stored, and the steps of its groups."""
     parts = weight.astype(np.float32).reshape(len(weight), rows.groups, -1)
     end = np.abs(parts).max(-1, keepdims=True)
@@ -109,12 +109,12 @@ def _whole(weight: np.ndarray, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     step = (end / most).astype(weight.dtype)
     step[step == 0] = 1  # a group of zeros, or of numbers that half precision hardly has
     exact = np.round(parts / step.astype(np.float32))
-    whole = np.clip(exact, -most, most).astype(np.int8).reshape(len(weight), rows.size)
-    return _packed(whole) if rows.bits == 4 else whole, step[..., 0]
+    integers = np.clip(exact, -most, most).astype(np.int8).reshape(len(weight), rows.size)
+    return _packed(integers) if rows.bits == 4 else integers, step[..., 0]
 
 
-def _packed(whole: np.ndarray) -> np.ndarray:
+def _packed(integers: np.ndarray) -> np.ndarray:
     """Two numbers of 4 bits in a byte, the first in the low half."""
-    even = np.pad(whole, ((0, 0), (0, whole.shape[1] % 2))) + HALF
+    even = np.pad(integers, ((0, 0), (0, integers.shape[1] % 2))) + HALF
     packed: np.ndarray = (even[:, ::2] | (even[:, 1::2] << 4)).astype(np.uint8)
     return packed

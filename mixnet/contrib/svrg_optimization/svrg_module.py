@@ -166,14 +166,11 @@ class SVRGModule(Module):
     ) -> Any:
         """The optimizer named first, around ``default_opt``, with numbers for all keys."""
         group = self._exec_group
-        batch_size = group.batch_size
-        if kvstore and "dist" in kvstore.type and "_sync" in kvstore.type:
-            batch_size *= kvstore.num_workers
         names = [*group.param_names, *(f"{name}_full" for name in group.param_names)]
         copies = self._ctx_len if kvstore is None else 1
         idx2name = {i * copies + k: name for k in range(copies) for i, name in enumerate(names)}
         settings = dict(optimizer_params)
-        settings.setdefault("rescale_grad", 1.0 / batch_size)
+        settings.setdefault("rescale_grad", 1.0 / self._samples_of_step(kvstore))
         if optimizer != _SVRGOptimizer.__name__:
             raise CheckError(f"{optimizer} is not the optimizer of SVRG.")
         return _SVRGOptimizer(
@@ -215,16 +212,18 @@ class SVRGModule(Module):
             self._mod_aux.backward()
             nbatch += 1
             for name, parts in zip(group.param_names, group.grad_arrays, strict=True):
-                for own, gradient in zip(sums, parts, strict=True):
+                for of_device, gradient in zip(sums, parts, strict=True):
                     if gradient is not None:
-                        own[name] = own[name] + gradient if name in own else gradient.copy()
+                        of_device[name] = (
+                            of_device[name] + gradient if name in of_device else gradient.copy()
+                        )
             padding = batch.pad or 0
         # The samples that only fill up the last batch do not count.
         batches = nbatch - padding / train_data.batch_size
         for name in sums[0]:
-            means = [own[name] / batches for own in sums]
-            for own, mean in zip(self._param_dict, means, strict=True):
-                own[name][:] = mean
+            means = [of_device[name] / batches for of_device in sums]
+            for of_device, mean in zip(self._param_dict, means, strict=True):
+                of_device[name][:] = mean
             if self._kvstore:
                 self._accumulate_kvstore(name, means)
 
@@ -240,8 +239,8 @@ class SVRGModule(Module):
         are updated.
         """
         parts = self._ctx_len * self._kvstore.num_workers
-        for own, each in zip(self._param_dict, value, strict=True):
-            own[key][:] = each / parts
+        for of_device, each in zip(self._param_dict, value, strict=True):
+            of_device[key][:] = each / parts
 
     def _svrg_grads_update_rule(
         self,

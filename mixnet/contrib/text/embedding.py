@@ -33,7 +33,7 @@ from mixnet.ndarray import zeros
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.creation import array as np_array
-from mixnet.util import is_np_array
+from mixnet.util import is_np_array, with_defaults
 
 Kind = TypeVar("Kind", bound=type)
 Init = Callable[..., Any]
@@ -249,9 +249,9 @@ class _TokenEmbedding(vocab.Vocabulary):
             return
         if not isinstance(vocabulary, vocab.Vocabulary):
             raise CheckError(f"vocabulary must be a Vocabulary, not {type(vocabulary).__name__}.")
-        whole = _Loaded(self)
+        loaded = _Loaded(self)
         self._index_tokens_from_vocabulary(vocabulary)
-        self._set_idx_to_vec_by_embeddings([whole], self.idx_to_token)
+        self._set_idx_to_vec_by_embeddings([loaded], self.idx_to_token)
 
     # ---- what is public -----------------------------------------------------------------------
 
@@ -278,8 +278,8 @@ class _TokenEmbedding(vocab.Vocabulary):
         Raises:
             MXNetError: the list is empty.
         """
-        one = not isinstance(tokens, list)
-        token_list = [tokens] if one else tokens
+        is_single = not isinstance(tokens, list)
+        token_list = [tokens] if is_single else tokens
         if not token_list:
             raise MXNetError("get_vecs_by_tokens: the list of tokens is empty.")
         numbers = []
@@ -289,7 +289,7 @@ class _TokenEmbedding(vocab.Vocabulary):
                 number = self._token_to_idx.get(token.lower())
             numbers.append(number or 0)
         vectors = _host(self._idx_to_vec)[numbers]
-        return _array(vectors[0] if one else vectors)
+        return _array(vectors[0] if is_single else vectors)
 
     def update_token_vectors(self, tokens: object, new_vectors: NDArray) -> None:
         """Give tokens other vectors.
@@ -306,11 +306,11 @@ class _TokenEmbedding(vocab.Vocabulary):
         """
         if self._idx_to_vec is None:
             raise CheckError("update_token_vectors: there are no vectors yet.")
-        one = not isinstance(tokens, list) or len(tokens) == 1
+        is_single = not isinstance(tokens, list) or len(tokens) == 1
         token_list = tokens if isinstance(tokens, list) else [tokens]
         shape = (len(token_list), self.vec_len)
         good = isinstance(new_vectors, NDArray) and (
-            new_vectors.shape == shape or (one and new_vectors.shape == shape[1:])
+            new_vectors.shape == shape or (is_single and new_vectors.shape == shape[1:])
         )
         if not good:
             raise CheckError(
@@ -350,8 +350,24 @@ def _array(table: np.ndarray) -> Any:
     return (np_array if is_np_array() else array)(table, dtype=table.dtype)
 
 
+class _Pretrained(_TokenEmbedding):
+    """The base of vectors that are downloaded."""
+
+    def __init__(
+        self,
+        pretrained_file_name: str,
+        embedding_root: str = _ROOT,
+        init_unknown_vec: Init = zeros,
+        vocabulary: vocab.Vocabulary | None = None,
+        **kwargs: Any,
+    ):
+        self._check_pretrained_file_names(pretrained_file_name)
+        super().__init__(**kwargs)
+        self._load_pretrained(pretrained_file_name, embedding_root, init_unknown_vec, vocabulary)
+
+
 @register
-class GloVe(_TokenEmbedding):
+class GloVe(_Pretrained):
     """Vectors of GloVe, downloaded.
 
     Args:
@@ -379,21 +395,11 @@ class GloVe(_TokenEmbedding):
         stem = pretrained_file_name.removesuffix(".txt")
         return names.get(stem) or names[stem.rpartition(".")[0]]
 
-    def __init__(
-        self,
-        pretrained_file_name: str = "glove.840B.300d.txt",
-        embedding_root: str = _ROOT,
-        init_unknown_vec: Init = zeros,
-        vocabulary: vocab.Vocabulary | None = None,
-        **kwargs: Any,
-    ):
-        self._check_pretrained_file_names(pretrained_file_name)
-        super().__init__(**kwargs)
-        self._load_pretrained(pretrained_file_name, embedding_root, init_unknown_vec, vocabulary)
+    __init__ = with_defaults(_Pretrained.__init__, pretrained_file_name="glove.840B.300d.txt")
 
 
 @register
-class FastText(_TokenEmbedding):
+class FastText(_Pretrained):
     """Vectors of fastText, downloaded.
 
     Args:
@@ -417,17 +423,7 @@ class FastText(_TokenEmbedding):
     def _get_download_file_name(cls, pretrained_file_name: str) -> str:
         return f"{os.path.splitext(pretrained_file_name)[0]}.zip"
 
-    def __init__(
-        self,
-        pretrained_file_name: str = "wiki.simple.vec",
-        embedding_root: str = _ROOT,
-        init_unknown_vec: Init = zeros,
-        vocabulary: vocab.Vocabulary | None = None,
-        **kwargs: Any,
-    ):
-        self._check_pretrained_file_names(pretrained_file_name)
-        super().__init__(**kwargs)
-        self._load_pretrained(pretrained_file_name, embedding_root, init_unknown_vec, vocabulary)
+    __init__ = with_defaults(_Pretrained.__init__, pretrained_file_name="wiki.simple.vec")
 
 
 class CustomEmbedding(_TokenEmbedding):

@@ -33,24 +33,24 @@ def refused(
     except (TypeError, ValueError):
         return None
     parameters = parameters or {}
-    takes = [
+    positional = [
         each
         for each in signature.parameters.values()
         if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
     ]
-    names = [each.name for each in takes]
-    anything = {each.kind for each in signature.parameters.values()}
+    names = [each.name for each in positional]
+    kinds = {each.kind for each in signature.parameters.values()}
     title = type(block).__name__
-    if inspect.Parameter.VAR_KEYWORD not in anything:
+    if inspect.Parameter.VAR_KEYWORD not in kinds:
         for name in parameters:
             if name not in signature.parameters:
                 return AttributeTypeError(
                     f"{title}.{name} is a parameter, which hybrid_forward gets by its name: add it, "
                     f"def hybrid_forward(self, F, {', '.join([*names, name])})."
                 )
-    inputs = [each for each in takes if each.name not in parameters]
+    inputs = [each for each in positional if each.name not in parameters]
     required = [each.name for each in inputs if each.default is each.empty]
-    variadic = inspect.Parameter.VAR_POSITIONAL in anything
+    variadic = inspect.Parameter.VAR_POSITIONAL in kinds
     if len(required) <= len(arguments) and (variadic or len(arguments) <= len(inputs)):
         return None
     called = ", ".join(each.name for each in inputs)

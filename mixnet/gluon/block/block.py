@@ -181,9 +181,9 @@ class Block:
             raise AttributeValueError(
                 f"collect_params: {select!r} is not a regular expression: {error}. '.*weight' is one."
             ) from None
-        own = ParameterDict()
-        own._params.update((n, p) for n, p in self._params.items() if pattern.match(n))
-        parameters.update(own)
+        collected = ParameterDict()
+        collected._params.update((n, p) for n, p in self._params.items() if pattern.match(n))
+        parameters.update(collected)
         for child in self._children.values():
             parameters.update(child.collect_params(select=select))
         return parameters
@@ -223,6 +223,13 @@ class Block:
                 blocks[block] = None
                 waiting += reversed(block._children.values())
         return list(blocks)
+
+    def _all_parameters(self) -> dict[str, Parameter]:
+        """Parameters by name, with those that blocks hold but that are not in their dicts (shared ones)."""
+        parameters = {each.name: each for each in self.collect_params().values()}
+        for block in self._walk():
+            parameters.update({each.name: each for each in block._reg_params.values()})
+        return parameters
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
         """Parameters by their path in the structure, such as ``features.0.weight``."""

@@ -115,8 +115,8 @@ class Composed(Program):
         shapes.update({n: s.shape for n, s in zip(composition.names, specs, strict=True)})
         # In the mode in which it will run.
         in_mode = set_training(composition.symbol.graph, training)
-        whole = Symbol(complete_shapes(in_mode, shapes).heads)
-        unplaced = unplaced_graph(whole, training)
+        complete = Symbol(complete_shapes(in_mode, shapes).heads)
+        unplaced = unplaced_graph(complete, training)
         data: dict[str, Node] = {name: Node(None, name=name) for name in composition.names}
         by_name = {node.name: node for node in unplaced.inputs}
         data.update({name: by_name[name] for name in data if name in by_name})

@@ -20,7 +20,6 @@ from mixnet.base import (
     StateError,
     checked_number,
 )
-from mixnet.context import Context
 from mixnet.dtype import as_dtype
 from mixnet.gluon.block.arguments import not_arrays, refused
 from mixnet.gluon.block.block import Block
@@ -31,6 +30,7 @@ from mixnet.gluon.block.run_symbol import run_symbol
 from mixnet.gluon.block.shortcut import Shortcut
 from mixnet.gluon.block.traced_block import TracedBlock, hashable
 from mixnet.gluon.parameter import DeferredInitializationError, Parameter, ParameterDict
+from mixnet.gluon.parameter.arrays import arrays_on
 from mixnet.gluon.trace import Program, flatten, unflatten
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import save
@@ -91,8 +91,12 @@ class HybridBlock(TracedBlock):
         self._op_hook: tuple[Callable[..., Any], bool] | None = None
 
     def _no_graphs(self) -> dict[str, Any]:
-        own: dict[str, Any] = {"_without_graph": set(), "_backend_calls": {}, "_shortcut": None}
-        return {**super()._no_graphs(), **own}
+        attributes: dict[str, Any] = {
+            "_without_graph": set(),
+            "_backend_calls": {},
+            "_shortcut": None,
+        }
+        return {**super()._no_graphs(), **attributes}
 
     def __setattr__(self, name: str, value: object) -> None:
         """Set an attribute; blocks and parameters become children, and cached graphs are discarded."""
@@ -369,24 +373,15 @@ class HybridBlock(TracedBlock):
                 return self._hybrid(sym, x, args, params)
         context, waits = first.context, False
         try:
-            params = self._data_on(context)
+            params = arrays_on(self._reg_params, context)
         except DeferredInitializationError:
             waits = True  # later errors are not about deferred initialization
         if waits:
             self._deferred_infer_shape(x, *args)
             for each in self._reg_params.values():
                 each._finish_deferred_init()
-            params = self._data_on(context)
+            params = arrays_on(self._reg_params, context)
         return self._hybrid(nd, x, args, params)
-
-    def _data_on(self, context: Context) -> dict[str, NDArray]:
-        """The arrays of the block's own parameters on a context, by the names of their attributes."""
-        arrays = {}
-        for name, each in self._reg_params.items():
-            own = type(each) is Parameter and each._stype == "default" and state.trace is None
-            array = each._arrays.get(context) if own else None  # as data(): every step comes here
-            arrays[name] = each.data(context) if array is None else array
-        return arrays
 
     def _deferred_infer_shape(self, *args: object) -> None:
         """Infer the shapes of deferred parameters; a failure is a ``ValueError``."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mixnet.base import NotDefinedError
-from mixnet.context import as_context, current_context
 from mixnet.gluon.block.symbol_block import SymbolBlock
 from mixnet.symbol.symbol import Variable
 
@@ -62,10 +61,5 @@ def import_stablehlo(
 
     loaded = load_stablehlo(path, params)
     block = ProgramBlock(loaded.symbol, [Variable(name) for name in loaded.input_names])
-    devices = ctx if isinstance(ctx, (list, tuple)) else [ctx]
-    contexts = [current_context() if each is None else as_context(each) for each in devices]
-    for name, parameter in block.collect_params().items():
-        value = loaded.params[name]
-        parameter.shape, parameter.dtype = value.shape, value.dtype
-        parameter._load_init(value, contexts)
+    block._set_values(loaded.params, ctx)
     return block

@@ -69,10 +69,10 @@ def load_model(block: Block, prefix: str) -> None:
         CheckError: the block has another structure.
     """
     path = f"{prefix}-model.json"
-    whole = parse(text_of(path), path, "a file of Block.save")
-    if not isinstance(whole, dict) or len(whole) != 1:
+    content = parse(text_of(path), path, "a file of Block.save")
+    if not isinstance(content, dict) or len(content) != 1:
         raise FileFormatError(f"{path} is JSON, but not a file of Block.save: it has no block.")
-    (described,) = whole.values()
+    (described,) = content.values()
     names: list[tuple[Block, str]] = []
     places: dict[str, str] = {}  # parameter of the file -> parameter of the block
 

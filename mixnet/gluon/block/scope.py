@@ -52,10 +52,10 @@ class _BlockScope:
             scope._counter[hint] = count + 1
         if params is None:
             parent = scope._block.params
-            own = ParameterDict(parent.prefix + prefix, parent._shared)
+            parameters = ParameterDict(parent.prefix + prefix, parent._shared)
         else:
-            own = ParameterDict(params.prefix, params)
-        return scope._block.prefix + prefix, own
+            parameters = ParameterDict(params.prefix, params)
+        return scope._block.prefix + prefix, parameters
 
     def __enter__(self) -> _BlockScope:
         entry = self._entered.add()

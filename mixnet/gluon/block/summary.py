@@ -46,15 +46,15 @@ def summarize(root: Block, inputs: tuple[Any, ...]) -> None:
     handles: list[Any] = []
 
     def note(block: Block, _: object, output: object) -> None:
-        own = 0
+        of_block = 0
         for each in block.params.values():
             size = _size(each)
-            own += size
+            of_block += size
             counts["total"] += size
             counts["trainable"] += 0 if each.grad_req == "null" else size
             counts["shared"] += size if each in counted else 0
             counted.add(each)
-        rows.append([f"{type(block).__name__}-{len(rows) + 1}", _shapes(output), own])
+        rows.append([f"{type(block).__name__}-{len(rows) + 1}", _shapes(output), of_block])
 
     def watch(block: Block) -> None:
         if block._active:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet import symbol as sym
 from mixnet.base import AttributeValueError, CheckError, NotDefinedError
+from mixnet.context import as_context, current_context
 from mixnet.gluon.block.hybrid import HybridBlock, first_input
 from mixnet.gluon.block.run_symbol import run_symbol
 from mixnet.gluon.parameter import ParameterDict
+from mixnet.gluon.parameter.arrays import is_initialized
 from mixnet.graph.node import Entry
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.infer_shape import (
     check_one_shape,
     infer,
-    is_known,
     variables_of_one_shape,
 )
 from mixnet.process.source import warn_user
@@ -91,6 +92,15 @@ class SymbolBlock(HybridBlock):
         cut = len(_common_prefix(list(self._params.keys())))
         self._reg_params = {name[cut:]: each for name, each in self._params.items()}
 
+    def _set_values(self, values: Mapping[str, NDArray], ctx: Any) -> None:
+        """Initialize the parameters with arrays, on a device or a list of them; None is the current one."""
+        devices = ctx if isinstance(ctx, (list, tuple)) else [ctx]
+        contexts = [current_context() if each is None else as_context(each) for each in devices]
+        for name, parameter in self.collect_params().items():
+            value = values[name]
+            parameter.shape, parameter.dtype = value.shape, value.dtype
+            parameter._load_init(value, contexts)
+
     def _check_dense(self) -> None:
         for node in self._symbol.graph.nodes:
             sparse = node.attrs.get("__storage_type__", "0") not in ("0", "-1")
@@ -105,9 +115,9 @@ class SymbolBlock(HybridBlock):
         graph = self._symbol.graph
         known = {}
         for each in inputs:
-            own = infer(each.graph, {}, {}, default_dtype=None).dtypes.get(each.graph.heads[0])
-            if own is not None and each.name in names:
-                known[each.name] = own
+            dtype = infer(each.graph, {}, {}, default_dtype=None).dtypes.get(each.graph.heads[0])
+            if dtype is not None and each.name in names:
+                known[each.name] = dtype
         dtypes = infer(graph, {}, known, default_dtype=None).dtypes if names else {}
         entries = {node.name: Entry(node) for node in graph.nodes if node.is_variable}
         return {n: dtypes[entries[n]].type for n in names if n in entries and entries[n] in dtypes}
@@ -225,7 +235,7 @@ class SymbolBlock(HybridBlock):
             known = set(self._symbol.list_inputs())
             composed = self._symbol(**{n: s for n, s in by_name.items() if n in known})
             return composed if self._single else list(composed)
-        waiting = [each for each in self._params.values() if not each._arrays]
+        waiting = [each for each in self._params.values() if not is_initialized(each)]
         if waiting:
             shapes = {name: array.shape for name, array in by_name.items()}
             inferred = infer(self._symbol.graph, shapes).shapes
@@ -233,9 +243,7 @@ class SymbolBlock(HybridBlock):
                 n for n in self._symbol.graph.nodes if n.is_variable and n.name in self._params
             ]
             for node in in_order:
-                each, shape = self._params[node.name], inferred.get(Entry(node))
-                if shape is not None and is_known(shape) and not is_known(each._shape):
-                    each.shape = shape
+                self._params[node.name]._complete_shape(inferred.get(Entry(node)))
             for node in in_order:  # random numbers are drawn in this order
                 self._params[node.name]._finish_deferred_init()
         handles = {name: each.data(first.context) for name, each in self._params.items()}

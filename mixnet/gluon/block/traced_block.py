@@ -10,6 +10,7 @@ from mixnet.gluon.block.block import Block
 from mixnet.gluon.block.compose import Composed, Composition, entries_by_name, usual_names
 from mixnet.gluon.block.needs_arrays import needs_arrays
 from mixnet.gluon.parameter import Parameter, ParameterDict
+from mixnet.gluon.parameter.arrays import is_initialized
 from mixnet.gluon.trace import Program, Traced, flatten
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes import pipeline
@@ -169,7 +170,7 @@ class TracedBlock(Block):
     def _completed(self, composition: Composition, specs: Sequence[Spec]) -> Any:
         """The parameters by name; deferred ones are initialized."""
         parameters = self._parameters_of(composition)
-        if any(not each._arrays for each in parameters.values()):
+        if not all(map(is_initialized, parameters.values())):
             self._take_shapes(composition, specs, parameters)
             for each in parameters.values():
                 if each._deferred_init and not is_known(each._shape):
@@ -182,9 +183,7 @@ class TracedBlock(Block):
         return parameters
 
     def _parameters_of(self, composition: Composition) -> dict[str, Parameter]:
-        parameters = {each.name: each for each in self.collect_params().values()}
-        for block in self._walk():
-            parameters.update({each.name: each for each in block._reg_params.values()})
+        parameters = self._all_parameters()
         names = composition.symbol.list_inputs()
         return {name: parameters[name] for name in names if name in parameters}
 
@@ -195,9 +194,13 @@ class TracedBlock(Block):
         shapes = composition.infer_shapes(specs, parameters).shapes
         entries = entries_by_name(composition.symbol)
         for name, each in parameters.items():
-            shape = shapes.get(entries[name])
-            if shape is not None and is_known(shape) and not is_known(each._shape):
-                each.shape = shape
+            each._complete_shape(shapes.get(entries[name]))
+
+    def _composed_with(self, args: tuple[object, ...]) -> tuple[Composition, list[Any], list[Spec]]:
+        """The composition for these arguments, their arrays, and shape, dtype and device of each."""
+        leaves, structure = flatten(args)
+        composition = self._composed(structure, len(leaves))
+        return composition, leaves, [leaf._spec for leaf in leaves]
 
     def infer_shape(self, *args: object) -> None:
         """Complete the shapes of parameters from these inputs.
@@ -205,9 +208,7 @@ class TracedBlock(Block):
         Raises:
             ShapeError: shapes contradict each other.
         """
-        leaves, structure = flatten(args)
-        composition = self._composed(structure, len(leaves))
-        specs = [leaf._spec for leaf in leaves]
+        composition, leaves, specs = self._composed_with(args)
         names = [str(each.name) for each in composition.inputs]
         shapes = {name: leaf.shape for name, leaf in zip(names, leaves, strict=False)}
         with arguments_printed("infer_shape", (), shapes):
@@ -215,9 +216,7 @@ class TracedBlock(Block):
 
     def infer_type(self, *args: object) -> None:
         """Set the dtypes of parameters from these inputs."""
-        leaves, structure = flatten(args)
-        composition = self._composed(structure, len(leaves))
-        specs = [leaf._spec for leaf in leaves]
+        composition, _, specs = self._composed_with(args)
         dtypes = composition.infer(specs, {}).dtypes
         entries = entries_by_name(composition.symbol)
         for name, each in self._parameters_of(composition).items():

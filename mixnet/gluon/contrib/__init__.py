@@ -3,8 +3,6 @@
 from mixnet.gluon.contrib import cnn as cnn
 from mixnet.gluon.contrib import nn as nn
 from mixnet.gluon.contrib import rnn as rnn
-from mixnet.process.lazy import submodules as _submodules
+from mixnet.process.lazy import names_later as _names_later
 
-__getattr__, __dir__ = _submodules(
-    __name__, {"data": ".data", "estimator": ".estimator"}, globals()
-)
+__getattr__, __dir__ = _names_later(globals(), {"data": ".data", "estimator": ".estimator"})

@@ -167,7 +167,7 @@ class _Maker:
         dataset = self.dataset
         return self.batchify([dataset[i] for i in numbers])
 
-    def here(self, numbers: Sequence[int]) -> Any:
+    def in_this_process(self, numbers: Sequence[int]) -> Any:
         """Create a batch in this thread, with arrays on their devices."""
         with on_host():
             batch = self(numbers)
@@ -198,7 +198,7 @@ class _ThreadWorkers:
         before = is_np_shape(), is_np_array()
         set_np(*numpy)  # settings are per thread
         try:
-            future.set_result(self._make.here(numbers))
+            future.set_result(self._make.in_this_process(numbers))
         except BaseException as error:
             future.set_exception(error)
         finally:
@@ -406,7 +406,7 @@ class DataLoader:
     def _same_process(self) -> Iterator[Any]:
         make = _Maker(self._dataset, self._batchify_fn)
         for numbers in self._batch_sampler:
-            batch = make.here(numbers)
+            batch = make.in_this_process(numbers)
             if self._pin_memory:
                 batch = _as_in_context(batch, Context("cpu_pinned", self._pin_device_id))
             yield batch

@@ -113,14 +113,14 @@ class SimpleDataset(Dataset):
 
 def _check_takes(function: Callable[..., Any], parts: tuple[Any, ...]) -> None:
     try:
-        takes = inspect.signature(function)
+        signature = inspect.signature(function)
     except (TypeError, ValueError):
         return
     try:
-        takes.bind(*parts)
+        signature.bind(*parts)
     except TypeError:
         raise AttributeTypeError(
-            f"The function of transform gets the {len(parts)} part(s) of a sample, but it takes {takes}. "
+            f"The function of transform gets the {len(parts)} part(s) of a sample, but it takes {signature}. "
             f"transform_first works on the first part alone."
         ) from None
 
@@ -233,8 +233,8 @@ def takes_batches(transform: object) -> bool:
 
     This is not inherited: a subclass may behave differently and must declare it itself.
     """
-    own = vars(type(transform)).get("takes_batches", False)
-    return bool(getattr(transform, "__dict__", {}).get("takes_batches", own))
+    declared = vars(type(transform)).get("takes_batches", False)
+    return bool(getattr(transform, "__dict__", {}).get("takes_batches", declared))
 
 
 def rows_of(dataset: Any, indices: Sequence[int]) -> list[Any] | None:
@@ -266,8 +266,8 @@ def _rows(parts: Sequence[Any], indices: Sequence[int]) -> list[Any] | None:
 def _part(part: Any, idx: int) -> Any:
     """One row of an array; on the host without creating a view, which takes longer than the row."""
     if type(idx) is int and is_on_host() and isinstance(part, NDArray) and not part._is_sparse:
-        whole = host_view(part._read(), "dataset")
-        return type(part)._wrap(host_value(whole[idx], part.context))
+        view = host_view(part._read(), "dataset")
+        return type(part)._wrap(host_value(view[idx], part.context))
     return part[idx]
 
 

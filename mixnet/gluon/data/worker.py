@@ -70,12 +70,12 @@ class _Here:
     slot: Slot | None = None
 
 
-here = _Here()
+worker_state = _Here()
 
 
 def empty_shared(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     """An uninitialized array, in shared memory if this is a worker process with a slot."""
-    array = None if here.slot is None else here.slot.empty(shape, dtype)
+    array = None if worker_state.slot is None else worker_state.slot.empty(shape, dtype)
     return aligned_empty(shape, dtype) if array is None else array
 
 
@@ -144,7 +144,7 @@ def _quiet_libraries() -> None:
 
 
 def _answer(make: Make, job: int, indices: Sequence[int], slot: Slot | None) -> bytes:
-    here.slot = slot
+    worker_state.slot = slot
     try:
         if slot is not None:
             slot.clear()
@@ -169,7 +169,7 @@ def _answer(make: Make, job: int, indices: Sequence[int], slot: Slot | None) -> 
             pickled = pickle.dumps(MXNetError(f"{type(error).__name__}: {error}"))
         return pickle.dumps((job, pickled, None, 0, text), protocol=5)
     finally:
-        here.slot = None
+        worker_state.slot = None
 
 
 # ---- the main process' side ---------------------------------------------------------------------

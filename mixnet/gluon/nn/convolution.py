@@ -80,6 +80,14 @@ def convolution_repr(block: Any, weight: Any, settings: dict[str, Any], bias: An
 class _Conv(HybridBlock):
     """A convolution, or with ``op_name='Deconvolution'`` its transpose."""
 
+    _layouts: ClassVar[tuple[str, ...]]  # the usual one first
+
+    def _layout_and_axes(self, layout: str | None) -> tuple[str, int]:
+        """The layout, which must be one of the class's, and the number of its spatial axes."""
+        layout = self._layouts[0] if layout is None else layout
+        check_layout(type(self).__name__, layout, self._layouts)
+        return layout, len(layout) - 2
+
     @check_arguments
     def __init__(
         self,
@@ -164,8 +172,6 @@ class _Convolution(_Conv):
         kwargs: ``prefix``, ``params``.
     """
 
-    _layouts: ClassVar[tuple[str, ...]]  # the usual one first
-
     def __init__(
         self,
         channels: int,
@@ -182,9 +188,7 @@ class _Convolution(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ):
-        layout = self._layouts[0] if layout is None else layout
-        check_layout(type(self).__name__, layout, self._layouts)
-        axes = len(layout) - 2
+        layout, axes = self._layout_and_axes(layout)
         super().__init__(
             channels=channels,
             kernel_size=sizes(kernel_size, axes),
@@ -222,8 +226,6 @@ class _Transposed(_Conv):
         kwargs: ``prefix``, ``params``.
     """
 
-    _layouts: ClassVar[tuple[str, ...]]  # the usual one first
-
     def __init__(
         self,
         channels: int,
@@ -241,9 +243,7 @@ class _Transposed(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ):
-        layout = self._layouts[0] if layout is None else layout
-        check_layout(type(self).__name__, layout, self._layouts)
-        axes = len(layout) - 2
+        layout, axes = self._layout_and_axes(layout)
         self.outpad = sizes(output_padding, axes, "output_padding")
         super().__init__(
             channels=channels,

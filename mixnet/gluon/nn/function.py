@@ -82,13 +82,13 @@ class HybridLambda(HybridBlock):
         try:
             return self._func(F, x, *args)
         except TypeError:
-            takes = inspect.signature(self._func)
+            signature = inspect.signature(self._func)
             try:
-                takes.bind(F, x, *args)
+                signature.bind(F, x, *args)
             except TypeError:
                 raise AttributeTypeError(
                     f"The function of a HybridLambda is called with F, which is mx.nd or mx.sym, and "
-                    f"{1 + len(args)} input(s), but it takes {takes}."
+                    f"{1 + len(args)} input(s), but it takes {signature}."
                 ) from None
             raise
 

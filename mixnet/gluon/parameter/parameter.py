@@ -250,6 +250,11 @@ class Parameter:
     def _is_shape_known(self) -> bool:
         return is_known(self._shape)
 
+    def _complete_shape(self, shape: tuple[int, ...] | None) -> None:
+        """Set an inferred shape, if it is known and the parameter's is not."""
+        if shape is not None and is_known(shape) and not self._is_shape_known():
+            self.shape = shape
+
     def _finish_deferred_init(self) -> None:
         """Create the arrays of a deferred parameter, whose shape is now known."""
         if not self._deferred_init:
@@ -288,8 +293,8 @@ class Parameter:
         for context in contexts:
             # A copy on the same device would share its buffer, which no step could reuse, and the second
             # step would need another program than the first.
-            own = fresh and context is contexts[0]
-            self._arrays[context] = data if own else data.copyto(context)
+            reuse = fresh and context is contexts[0]
+            self._arrays[context] = data if reuse else data.copyto(context)
             self._mark(self._arrays[context])
         flush("initialize")  # so that the first step is the same program as the second
 
@@ -410,9 +415,9 @@ class Parameter:
 
     @_grad.setter
     def _grad(self, gradients: Sequence[NDArray] | None) -> None:
-        for own, gradient in zip(self._arrays.values(), gradients or (), strict=False):
-            if own.grad is not gradient:
-                mark_variables([own], [gradient], self._grad_req)
+        for value, gradient in zip(self._arrays.values(), gradients or (), strict=False):
+            if value.grad is not gradient:
+                mark_variables([value], [gradient], self._grad_req)
 
     @property
     def _ctx_list(self) -> list[Context] | None:
@@ -448,10 +453,16 @@ class Parameter:
         self._check()
         if ctx is list:
             return arrays
-        own = self._on(ctx)
-        position = next(i for i, each in enumerate(self._arrays.values()) if each is own)
-        array = (arrays or [own])[position]
-        return placed(self, own) if array is own else array
+        stored = self._on(ctx)
+        position = next(i for i, each in enumerate(self._arrays.values()) if each is stored)
+        array = (arrays or [stored])[position]
+        return placed(self, stored) if array is stored else array
+
+    def _by_rows_only(self, method: str) -> StateError:
+        return StateError(
+            f"Parameter '{self.name}' is {self._stype}: {method}() would return all of it; call "
+            f"{method.replace('data', 'row_sparse_data')}(rows)."
+        )
 
     def data(self, ctx: Context | None = None) -> NDArray:
         """The value on a context.
@@ -464,10 +475,7 @@ class Parameter:
             UninitializedError: it was not initialized, or is not on that context.
         """
         if self._stype != "default":
-            raise StateError(
-                f"Parameter '{self.name}' is {self._stype}: data() would return all of it; call "
-                f"row_sparse_data(rows)."
-            )
+            raise self._by_rows_only("data")
         array = self._arrays.get(ctx) if type(ctx) is Context else None
         if array is None:
             array = self._on(ctx)
@@ -476,10 +484,7 @@ class Parameter:
     def list_data(self) -> list[NDArray]:
         """The values, one per context."""
         if self._stype != "default":
-            raise StateError(
-                f"Parameter '{self.name}' is {self._stype}: list_data() would return all of it; "
-                f"call list_row_sparse_data(rows)."
-            )
+            raise self._by_rows_only("list_data")
         self._check()
         return list(self._arrays.values())
 
@@ -596,10 +601,10 @@ class Parameter:
         self._check()
         if self._stype != "default":
             rows = array(np.arange((self._shape or (0,))[0]), dtype="int64")
-            whole: NDArray = next(iter(self._arrays.values())).copyto(cpu())
+            table: NDArray = next(iter(self._arrays.values())).copyto(cpu())
             if self._trainer:
-                self._trainer._row_sparse_pull(self, whole, rows, full_idx=True)
-            return whole
+                self._trainer._row_sparse_pull(self, table, rows, full_idx=True)
+            return table
         with RecordingScope(False, None):
             values = list(self._arrays.values())
             if len(values) == 1:
@@ -641,8 +646,8 @@ class Parameter:
         all_or_nothing(partial(self._write_all, data), [self])
 
     def _write_all(self, data: NDArray) -> None:
-        for context, own in self._arrays.items():
-            placed(self, own)._write_all(data.as_in_context(context))
+        for context, value in self._arrays.items():
+            placed(self, value)._write_all(data.as_in_context(context))
 
     def zero_grad(self) -> None:
         """Set the gradients to 0."""

@@ -152,8 +152,8 @@ class RecurrentCell(Block):
     def _get_activation(self, F: ModuleType, inputs: Any, activation: Any, **kwargs: Any) -> Any:
         """An activation by name, as a layer, or any function of ``inputs`` and ``name``."""
         if isinstance(activation, str):
-            own = OPERATORS.get(activation)
-            if own is not None and own.activation == activation:
+            operator = OPERATORS.get(activation)
+            if operator is not None and operator.activation == activation:
                 return getattr(F, activation)(inputs, **kwargs)
             return F.Activation(inputs, act_type=activation, **kwargs)
         if isinstance(activation, LeakyReLU):
@@ -223,8 +223,8 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
 
 
 def _carries(cell: Block) -> bool:
-    own = isinstance(cell, HybridRecurrentCell) and cell._carries
-    return own or any(map(_carries, cell._children.values()))
+    carries = isinstance(cell, HybridRecurrentCell) and cell._carries
+    return carries or any(map(_carries, cell._children.values()))
 
 
 class _GatedCell(HybridRecurrentCell):
@@ -273,9 +273,19 @@ class _GatedCell(HybridRecurrentCell):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._mapping()})"
 
-    def _affine(self, F: Any, data: Any, weight: Any, bias: Any, name: str) -> Any:
+    def _maps(
+        self, F: Any, inputs: Any, state: Any, weights: tuple[Any, Any], biases: tuple[Any, Any]
+    ) -> tuple[str, Any, Any]:
+        """Prefix of the names of this step's nodes, and the maps of the inputs and of the state."""
+        step = f"t{self._counter}_"
         rows = self._hidden_size * self.gates
-        return F.FullyConnected(data=data, weight=weight, bias=bias, num_hidden=rows, name=name)
+        i2h, h2h = [
+            F.FullyConnected(data=data, weight=weight, bias=bias, num_hidden=rows, name=step + name)
+            for data, weight, bias, name in zip(
+                (inputs, state), weights, biases, ("i2h", "h2h"), strict=True
+            )
+        ]
+        return step, i2h, h2h
 
 
 def _four(
@@ -319,13 +329,13 @@ class RNNCell(_GatedCell):
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ):
-        own = _four(
+        initializers = _four(
             i2h_weight_initializer,
             h2h_weight_initializer,
             i2h_bias_initializer,
             h2h_bias_initializer,
         )
-        super().__init__(hidden_size, own, input_size, prefix, params)
+        super().__init__(hidden_size, initializers, input_size, prefix, params)
         self._activation = activation
 
     def _alias(self) -> str:
@@ -345,9 +355,8 @@ class RNNCell(_GatedCell):
         h2h_bias: Tensor,
     ) -> Any:
         """Output and new state, which are the same."""
-        step = f"t{self._counter}_"
-        i2h = self._affine(F, inputs, i2h_weight, i2h_bias, step + "i2h")
-        h2h = self._affine(F, states[0], h2h_weight, h2h_bias, step + "h2h")
+        weights, biases = (i2h_weight, h2h_weight), (i2h_bias, h2h_bias)
+        step, i2h, h2h = self._maps(F, inputs, states[0], weights, biases)
         total = F.elemwise_add(i2h, h2h, name=step + "plus0")
         output = self._get_activation(F, total, self._activation, name=step + "out")
         return output, [output]
@@ -386,13 +395,13 @@ class LSTMCell(_GatedCell):
         activation: str | Callable[..., Any] | None = "tanh",
         recurrent_activation: str | None = "sigmoid",
     ):
-        own = _four(
+        initializers = _four(
             i2h_weight_initializer,
             h2h_weight_initializer,
             i2h_bias_initializer,
             h2h_bias_initializer,
         )
-        super().__init__(hidden_size, own, input_size, prefix, params)
+        super().__init__(hidden_size, initializers, input_size, prefix, params)
         self._activation = activation
         self._recurrent_activation = recurrent_activation
 
@@ -414,9 +423,8 @@ class LSTMCell(_GatedCell):
         h2h_bias: Tensor,
     ) -> Any:
         """Output, and the new state and cell state."""
-        step = f"t{self._counter}_"
-        i2h = self._affine(F, inputs, i2h_weight, i2h_bias, step + "i2h")
-        h2h = self._affine(F, states[0], h2h_weight, h2h_bias, step + "h2h")
+        weights, biases = (i2h_weight, h2h_weight), (i2h_bias, h2h_bias)
+        step, i2h, h2h = self._maps(F, inputs, states[0], weights, biases)
         total = F.elemwise_add(i2h, h2h, name=step + "plus0")
         parts = F.SliceChannel(total, num_outputs=4, name=step + "slice")
 
@@ -467,13 +475,13 @@ class GRUCell(_GatedCell):
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ):
-        own = _four(
+        initializers = _four(
             i2h_weight_initializer,
             h2h_weight_initializer,
             i2h_bias_initializer,
             h2h_bias_initializer,
         )
-        super().__init__(hidden_size, own, input_size, prefix, params)
+        super().__init__(hidden_size, initializers, input_size, prefix, params)
 
     def _alias(self) -> str:
         return "gru"
@@ -489,10 +497,9 @@ class GRUCell(_GatedCell):
         h2h_bias: Tensor,
     ) -> Any:
         """Output and new state, which are the same."""
-        step = f"t{self._counter}_"
         before = states[0]
-        i2h = self._affine(F, inputs, i2h_weight, i2h_bias, step + "i2h")
-        h2h = self._affine(F, before, h2h_weight, h2h_bias, step + "h2h")
+        weights, biases = (i2h_weight, h2h_weight), (i2h_bias, h2h_bias)
+        step, i2h, h2h = self._maps(F, inputs, before, weights, biases)
         reset_in, update_in, new_in = F.SliceChannel(i2h, num_outputs=3, name=step + "i2h_slice")
         reset_h, update_h, new_h = F.SliceChannel(h2h, num_outputs=3, name=step + "h2h_slice")
 

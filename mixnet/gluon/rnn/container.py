@@ -75,7 +75,7 @@ class _Stack:
         at = 0
         for number, cell in enumerate(self._children.values(), 1):
             count = len(cell.state_info())
-            data, own = cell.unroll(
+            data, cell_states = cell.unroll(
                 length,
                 inputs=data,
                 begin_state=states[at : at + count],
@@ -84,7 +84,7 @@ class _Stack:
                 valid_length=valid_length,
             )
             at += count
-            after += own
+            after += cell_states
         return data, after
 
     def _check_steps(self) -> None:
@@ -100,9 +100,9 @@ class _Stack:
         at = 0
         for cell in self._children.values():
             count = len(cell.state_info())
-            inputs, own = cell(inputs, states[at : at + count])
+            inputs, cell_states = cell(inputs, states[at : at + count])
             at += count
-            after += own
+            after += cell_states
         return inputs, after
 
 

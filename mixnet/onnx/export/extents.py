@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jax import export
 
-from mixnet.export.network import as_function
+from mixnet.export.network import as_function, symbol_name
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.onnx.export.table import refusal
@@ -57,8 +57,7 @@ class OpenShapes:
         if isinstance(extent, int) and extent > 0:
             return extent
         if isinstance(extent, str):
-            name = "".join(c if c.isalnum() else "_" for c in extent)
-            name = name if name[:1].isalpha() else f"n_{name}"
+            name = symbol_name(extent)
         else:
             self._count += 1
             name = f"open{self._count}"

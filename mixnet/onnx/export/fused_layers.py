@@ -110,21 +110,21 @@ def _by_channel(
         # A channel whose weights are tiny is its bias: that must not be cut off.
         steps = np.maximum(steps, np.abs(bias) / (np.float64(step) * _MOST_OF_BIAS))
     steps = np.maximum(steps, _LEAST_STEP).astype(np.float32)
-    return _whole_weight(b, weight, steps), _whole_bias(b, bias, step * steps)
+    return _integer_weight(b, weight, steps), _integer_bias(b, bias, step * steps)
 
 
-def _whole_weight(b: Builder, weight: np.ndarray, steps: np.ndarray) -> str:
+def _integer_weight(b: Builder, weight: np.ndarray, steps: np.ndarray) -> str:
     shape = (-1, *[1] * (weight.ndim - 1))
-    whole = np.clip(np.round(weight / steps.reshape(shape)), -MOST_OF_WEIGHT, MOST_OF_WEIGHT)
-    return restored(b, b.constant(whole.astype(np.int8)), steps, np.int8, axis=0)
+    integers = np.clip(np.round(weight / steps.reshape(shape)), -MOST_OF_WEIGHT, MOST_OF_WEIGHT)
+    return restored(b, b.constant(integers.astype(np.int8)), steps, np.int8, axis=0)
 
 
-def _whole_bias(b: Builder, bias: np.ndarray | None, step: np.ndarray) -> str | None:
+def _integer_bias(b: Builder, bias: np.ndarray | None, step: np.ndarray) -> str | None:
     if bias is None:
         return None
     step = np.broadcast_to(step, bias.shape).astype(np.float32)
-    whole = np.round(bias.astype(np.float64) / step).astype(np.int32)
-    return str(b.DequantizeLinear(whole, np.ascontiguousarray(step), axis=0))
+    integers = np.round(bias.astype(np.float64) / step).astype(np.int32)
+    return str(b.DequantizeLinear(integers, np.ascontiguousarray(step), axis=0))
 
 
 def _in_one_step(
@@ -145,7 +145,7 @@ def _in_one_step(
     bias = known(b, operands["bias"]) * step_of(b, ends[2], ends[3], np.int8, most)
     if np.abs(bias).max(initial=0) > np.float64(step) * steps * _MOST_OF_BIAS:
         return _by_channel(b, known(b, operands["weight"]) * steps, bias, step)
-    return restored(b, operands["weight"], steps, np.int8), _whole_bias(b, bias, step * steps)
+    return restored(b, operands["weight"], steps, np.int8), _integer_bias(b, bias, step * steps)
 
 
 # ---- what a layer gives ---------------------------------------------------------------------------

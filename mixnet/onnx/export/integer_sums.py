@@ -87,13 +87,13 @@ def _bias(b: Builder, operands: list[_Whole], step: object) -> str:
     data, weight, bias = (each.step(b, STEPS[each.dtype.name]) for each in operands)
     product = _calculated(b, np.multiply, "Mul", data, weight)
     per_step = _calculated(b, np.divide, "Div", bias, product)
-    whole = b.known(operands[2].value)
-    if whole is None or isinstance(per_step, str) or isinstance(step, str):
+    integers = b.known(operands[2].value)
+    if integers is None or isinstance(per_step, str) or isinstance(step, str):
         numbers = b.Mul(b.Cast(operands[2].value, to=type_code(np.float32)), per_step)
         return str(
             b.Mul(b.Cast(b.Cast(numbers, to=type_code(np.int32)), to=type_code(np.float32)), step)
         )
-    numbers = np.trunc(whole.astype(np.float64) * per_step).astype(np.int32)
+    numbers = np.trunc(integers.astype(np.float64) * per_step).astype(np.int32)
     return restored(b, b.constant(numbers), np.full(numbers.shape, step), np.int32, axis=0)
 
 
@@ -108,6 +108,6 @@ def _(b: Builder, call: Call) -> list[str]:
         raise NotHere
     dtype = call.out_dtypes[0]
     end = np.float32(max(max(map(abs, measured(call))), _LEAST_END))
-    whole = rounded(b, floats, np.asarray(end / LIMITS[dtype.name][1], np.float32), dtype)
+    integers = rounded(b, floats, np.asarray(end / LIMITS[dtype.name][1], np.float32), dtype)
     low = np.zeros(1, np.float32) if dtype == np.uint8 else -end.reshape(1)
-    return [whole, b.constant(low), b.constant(end.reshape(1))]
+    return [integers, b.constant(low), b.constant(end.reshape(1))]

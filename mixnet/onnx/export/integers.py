@@ -79,11 +79,11 @@ def _first(b: Builder, call: Call) -> str:
 def _(b: Builder, call: Call) -> list[str]:
     if call.dtype != np.float32:
         raise NotHere
-    whole, low, high = in_range(b, call, call.x)
+    integers, low, high = in_range(b, call, call.x)
     if call.out_dtypes[0] == np.int8:  # whose range reaches as far on both sides
         end = np.maximum(*[np.abs(known(b, each)) for each in (low, high)])
         low, high = b.constant(-end), b.constant(end)
-    return [whole, low, high]
+    return [integers, low, high]
 
 
 @converts("_contrib_dequantize")

@@ -16,9 +16,14 @@ if TYPE_CHECKING:
     from mixnet.onnx.export.builder import Builder
 
 
-def _body(low: Lowering) -> tuple[Any, Lowering]:
+def _body(low: Lowering, carry: list[str], atoms: Any) -> tuple[Any, Lowering, list[str]]:
+    """A loop's body, what lowers into it, and its inputs: number of the turn, condition, carried values."""
     inner = low.b.body()
-    return inner, low.inside(inner)
+    number, condition = inner.fresh(f"{low.b.scope}/turn"), inner.fresh(f"{low.b.scope}/going")
+    inner.inputs = [(number, np.dtype("int64"), []), (condition, np.dtype(bool), [])]
+    names = [inner.fresh(f"{low.b.scope}/carried") for _ in carry]
+    _declare(inner, atoms, names, False)
+    return inner, low.inside(inner), [number, condition, *names]
 
 
 def _declare(inner: Any, atoms: Any, names: list[str], outputs: bool) -> None:
@@ -28,7 +33,7 @@ def _declare(inner: Any, atoms: Any, names: list[str], outputs: bool) -> None:
         declared.append((name, dtype_of(atom), dims))
 
 
-def _own(inner: Any, names: list[str]) -> list[str]:
+def _unique(inner: Any, names: list[str]) -> list[str]:
     """Unique names, as required for the outputs of a body."""
     return [inner.Identity(each) for each in names]
 
@@ -65,11 +70,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     test, rank = params["cond_jaxpr"], len(params["cond_jaxpr"].out_avals[0].shape)
     (holds,) = low.run(test, [*test_consts, *carry])
     running = _any(b, holds, rank)
-    inner, inside = _body(low)
-    number, condition = inner.fresh(f"{b.scope}/turn"), inner.fresh(f"{b.scope}/going")
-    inner.inputs = [(number, np.dtype("int64"), []), (condition, np.dtype(bool), [])]
-    names = [inner.fresh(f"{b.scope}/carried") for _ in carry]
-    _declare(inner, atoms, names, False)
+    inner, inside, (_, _, *names) = _body(low, carry, atoms)
     after = inside.run(params["body_jaxpr"], [*body_consts, *names])
     if rank:  # several loops side by side: one that is over keeps its values
         (holds,) = inside.run(test, [*test_consts, *names])
@@ -78,9 +79,9 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
             for new, old, a in zip(after, names, atoms, strict=True)
         ]
     (holds,) = inside.run(test, [*test_consts, *after])
-    again = _any(inner, holds, rank)
-    again, *after = _own(inner, [again, *after])
-    inner.outputs = [(again, np.dtype(bool), [])]
+    continues = _any(inner, holds, rank)
+    continues, *after = _unique(inner, [continues, *after])
+    inner.outputs = [(continues, np.dtype(bool), [])]
     _declare(inner, atoms, after, True)
     return b.add_several("Loop", ("", running, *carry), len(carry), {"body": inner})
 
@@ -94,17 +95,13 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
         inputs[consts : consts + carried],
         inputs[consts + carried :],
     )
-    inner, inside = _body(low)
-    number, condition = inner.fresh(f"{b.scope}/turn"), inner.fresh(f"{b.scope}/going")
-    inner.inputs = [(number, np.dtype("int64"), []), (condition, np.dtype(bool), [])]
-    names = [inner.fresh(f"{b.scope}/carried") for _ in carry]
     atoms = equation.invars[consts : consts + carried]
-    _declare(inner, atoms, names, False)
+    inner, inside, (number, condition, *names) = _body(low, carry, atoms)
     at = number
     if params["reverse"]:
         at = inner.Sub(inside.scalar(params["length"] - 1), number)
     slices = [inner.Gather(each, at, axis=0) for each in stacked]
-    after = _own(inner, inside.run(params["jaxpr"], [*fixed, *names, *slices]))
+    after = _unique(inner, inside.run(params["jaxpr"], [*fixed, *names, *slices]))
     inner.outputs = [(inner.Identity(condition), np.dtype(bool), [])]
     _declare(inner, params["jaxpr"].jaxpr.outvars, after, True)
     starts = (low.scalar(params["length"]), b.constant(np.asarray(True)), *carry)
@@ -157,6 +154,6 @@ def _branch(
     )
     before = low.inside(no).run(first, operands)
     for inner, names in ((yes, after), (no, before)):
-        _declare(inner, equation.outvars, _own(inner, names), True)
+        _declare(inner, equation.outvars, _unique(inner, names), True)
     outputs = len(equation.outvars)
     return b.add_several("If", (chosen,), outputs, {"then_branch": yes, "else_branch": no})

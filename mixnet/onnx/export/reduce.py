@@ -29,24 +29,30 @@ def axes_of(call: Call) -> list[int] | None:
     return listed
 
 
+def _reduced(b: Builder, call: Call, op_type: str) -> str:
+    """The input reduced over the call's axes; over all of them, MXNet's result has one axis."""
+    axes, keep = axes_of(call), bool(call["keepdims"])
+    result = b.reduce(op_type, call.x, axes, keep)
+    reduces_all = axes is None or len(set(axes)) == call.ndim
+    return (
+        b.Reshape(result, [1])
+        if reduces_all and not keep and call.out_shapes[0] == (1,)
+        else result
+    )
+
+
 @converts(*_REDUCE)
 def _(b: Builder, call: Call) -> str:
     one_dtype(call)
-    axes, keep = axes_of(call), bool(call["keepdims"])
-    result = b.reduce(_REDUCE[call.node.op.name], call.x, axes, keep)
-    whole = axes is None or len(set(axes)) == call.ndim
-    return b.Reshape(result, [1]) if whole and not keep and call.out_shapes[0] == (1,) else result
+    return _reduced(b, call, _REDUCE[call.node.op.name])
 
 
 @converts("norm")
 def _(b: Builder, call: Call) -> str:
     one_dtype(call)
-    axes, keep = axes_of(call), bool(call["keepdims"])
     if call["ord"] not in (1, 2):
         raise NotHere
-    norm = b.reduce(f"ReduceL{call['ord']}", call.x, axes, keep)
-    whole = axes is None or len(set(axes)) == call.ndim
-    return b.Reshape(norm, [1]) if whole and not keep and call.out_shapes[0] == (1,) else norm
+    return _reduced(b, call, f"ReduceL{call['ord']}")
 
 
 @converts("argmax", "argmin")

@@ -344,10 +344,15 @@ def _(g: Reading, call: Call, arrays: list[Any]) -> Any:
     return g.counted(count, start, step, call.inputs[1].dtype)
 
 
+def fill_value(call: Call) -> Any:
+    """The element of ``ConstantOfShape``, a float32 0 by default."""
+    value = call.get("value")
+    if value is None:
+        return np.float32(0)
+    return np.array(onnx_package().numpy_helper.to_array(value)).reshape(1)[0]
+
+
 @rule("ConstantOfShape")
 def _(g: Reading, call: Call, arrays: list[Any]) -> Any:
-    value = call.get("value")
-    number = np.zeros(1, np.float32)
-    if value is not None:
-        number = np.array(onnx_package().numpy_helper.to_array(value)).reshape(1)
-    return g.filled(tuple(arrays[0]), number[0], number.dtype)
+    number = fill_value(call)
+    return g.filled(tuple(arrays[0]), number, number.dtype)

@@ -114,8 +114,8 @@ def read_definition(g: Reading, call: Call, function: Any) -> list[Any]:
     for node in function.node:
         inner.node(_with_attributes(node, attributes))
     return [  # an output that the call leaves out may have no node
-        inner.read(name, "an output") if own else None
-        for name, own in zip(function.output, call.node.output, strict=False)
+        inner.read(name, "an output") if outer_name else None
+        for name, outer_name in zip(function.output, call.node.output, strict=False)
     ]
 
 
@@ -139,10 +139,10 @@ def _with_attributes(node: Any, attributes: dict[str, Any]) -> Any:
             value = attributes.get(each.ref_attr_name)
         if value is None:  # the call leaves it out, and the definition has no default
             continue
-        own = bound.attribute.add()
-        own.CopyFrom(value)
-        own.name = each.name
-        for graph in ([own.g] if own.HasField("g") else []) + list(own.graphs):
+        copied = bound.attribute.add()
+        copied.CopyFrom(value)
+        copied.name = each.name
+        for graph in ([copied.g] if copied.HasField("g") else []) + list(copied.graphs):
             inner = [_with_attributes(n, attributes) for n in graph.node]
             del graph.node[:]
             graph.node.extend(inner)

@@ -71,10 +71,10 @@ def _read_graph(
         if each.name not in arrays
     ]
     _opset_of(model)
-    everything = [each.open_axes() for each in inputs]
-    batches = [{a: name for a, name in each.items() if a == 0} for each in everything]
+    open_axes = [each.open_axes() for each in inputs]
+    batches = [{a: name for a, name in each.items() if a == 0} for each in open_axes]
     why = ""
-    for opened in (everything, batches) if batches != everything else (everything,):
+    for opened in (open_axes, batches) if batches != open_axes else (open_axes,):
         if not any(opened):
             break
         try:
@@ -139,12 +139,12 @@ class _Input:
             for axis, extent in enumerate(self.shape)
         )
         known = self.shape if self.is_known else tuple(0 if is_open(e) else e for e in shape)
-        alone = (
+        advice = (
             f"For another shape, import the file with input_shapes={{{self.name!r}: (...)}}."
             if self.is_fixed
             else ""
         )
-        reading.input(self.name, shape, _dtype_of(self.info), known, alone)
+        reading.input(self.name, shape, _dtype_of(self.info), known, advice)
         variable = reading.values[self.name]
         for axis, number in numbers.items():
             reading.origins.set(number, variable, axis)

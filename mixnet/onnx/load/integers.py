@@ -41,8 +41,8 @@ def _settings(g: Reading, call: Call, x: object, dtype: object) -> tuple[Any, An
     def fitting(value: object) -> Any:
         if not block:
             return g.op("Cast", _along(g, value, len(shape), axis), dtype=dtype)
-        whole = g.op("repeat", g.op("Cast", value, dtype=dtype), repeats=block, axis=axis)
-        return g.op("slice_axis", whole, axis=axis, begin=0, end=shape[axis])
+        repeated = g.op("repeat", g.op("Cast", value, dtype=dtype), repeats=block, axis=axis)
+        return g.op("slice_axis", repeated, axis=axis, begin=0, end=shape[axis])
 
     scale, zero = fitting(call.inputs[1]), call.input(2)
     if zero is None or (isinstance(zero, np.ndarray) and not zero.any()):
@@ -53,14 +53,14 @@ def _settings(g: Reading, call: Call, x: object, dtype: object) -> tuple[Any, An
 def _quantized(g: Reading, x: object, scale: object, zero: object, kind: np.dtype) -> Any:
     """Whole numbers of a dtype, as floats."""
     limits = np.iinfo(kind)
-    whole = g.op("_npi_around", g.op("_npi_true_divide", x, scale), decimals=0)
-    whole = whole if zero is None else g.op("_npi_add", whole, zero)
-    return g.op("clip", whole, a_min=float(limits.min), a_max=float(limits.max))
+    integers = g.op("_npi_around", g.op("_npi_true_divide", x, scale), decimals=0)
+    integers = integers if zero is None else g.op("_npi_add", integers, zero)
+    return g.op("clip", integers, a_min=float(limits.min), a_max=float(limits.max))
 
 
-def _floats(g: Reading, whole: object, scale: object, zero: object) -> Any:
-    whole = whole if zero is None else g.op("_npi_subtract", whole, zero)
-    return g.op("_npi_multiply", whole, scale)
+def _floats(g: Reading, integers: object, scale: object, zero: object) -> Any:
+    integers = integers if zero is None else g.op("_npi_subtract", integers, zero)
+    return g.op("_npi_multiply", integers, scale)
 
 
 @reads("QuantizeLinear")
@@ -77,9 +77,9 @@ def _(g: Reading, call: Call) -> Any:
         dtype = "float32"
     x = g.op("Cast", call.x, dtype=dtype)
     scale, zero = _settings(g, call, x, dtype)
-    whole = _quantized(g, x, scale, zero, kind)
-    out = g.op("Cast", whole, dtype=kind.name)
-    g.rounded[out._heads[0]] = (x, whole)
+    integers = _quantized(g, x, scale, zero, kind)
+    out = g.op("Cast", integers, dtype=kind.name)
+    g.rounded[out._heads[0]] = (x, integers)
     return out
 
 
@@ -90,8 +90,8 @@ def _(g: Reading, call: Call) -> Any:
     source = None if isinstance(call.x, np.ndarray) else g.rounded.get(call.x._heads[0])
     if source is None:
         return _floats(g, g.op("Cast", call.x, dtype=dtype), scale, zero)
-    x, whole = source
-    out = _floats(g, g.op("Cast", whole, dtype=dtype), scale, zero)
+    x, integers = source
+    out = _floats(g, g.op("Cast", integers, dtype=dtype), scale, zero)
     limits = np.iinfo(g.dtype(call.x))
     low, high = (
         _floats(g, np.full(1, each, np.dtype(dtype)), scale, zero)

@@ -15,15 +15,18 @@ if TYPE_CHECKING:
     from mixnet.onnx.load.reading import Reading
 
 
+def _spacing(call: Call, count: int) -> tuple[list[int], list[int]]:
+    """Strides and dilations of a window with ``count`` axes."""
+    ones = [1] * count
+    return list(call.get("strides", ones)), list(call.get("dilations", ones))
+
+
 def window(
     g: Reading, call: Call, kernel: list[int]
 ) -> tuple[list[int], list[int], list[int], list[int]]:
     """Strides, dilations, padding before and after."""
     count = len(kernel)
-    strides, dilate = (
-        list(call.get("strides", [1] * count)),
-        list(call.get("dilations", [1] * count)),
-    )
+    strides, dilate = _spacing(call, count)
     pads = list(call.get("pads", [0] * 2 * count))
     padding = call.get("auto_pad", "NOTSET")
     if padding.startswith("SAME"):
@@ -85,10 +88,7 @@ def _(g: Reading, call: Call) -> Any:
     weight, group = g.shape(call.inputs[1]), call.get("group", 1)
     kernel = list(weight[2:])
     count = len(kernel)
-    strides, dilate = (
-        list(call.get("strides", [1] * count)),
-        list(call.get("dilations", [1] * count)),
-    )
+    strides, dilate = _spacing(call, count)
     extra = list(call.get("output_padding", [0] * count))
     pads = list(call.get("pads", [0] * 2 * count))
     before, after = pads[:count], pads[count:]
@@ -96,15 +96,15 @@ def _(g: Reading, call: Call) -> Any:
         (n - 1) * s + (k - 1) * d + 1
         for n, s, k, d in zip(g.shape(call.x)[2:], strides, kernel, dilate, strict=True)
     ]
-    whole = [n + e for n, e in zip(covered, extra, strict=True)]
+    extents = [n + e for n, e in zip(covered, extra, strict=True)]
     padding, output_shape = call.get("auto_pad", "NOTSET"), call.get("output_shape")
     if output_shape or padding.startswith("SAME"):
         output_shape = list(
             output_shape or [n * s for n, s in zip(g.shape(call.x)[2:], strides, strict=True)]
         )[-count:]
-        extra = [e + max(w - o, 0) for e, w, o in zip(extra, output_shape, whole, strict=True)]
-        whole = [max(w, o) for w, o in zip(output_shape, whole, strict=True)]
-        total = [max(w - o, 0) for w, o in zip(whole, output_shape, strict=True)]
+        extra = [e + max(w - o, 0) for e, w, o in zip(extra, output_shape, extents, strict=True)]
+        extents = [max(w, o) for w, o in zip(output_shape, extents, strict=True)]
+        total = [max(w - o, 0) for w, o in zip(extents, output_shape, strict=True)]
         small, large = [t // 2 for t in total], [t - t // 2 for t in total]
         before, after = (large, small) if padding != "SAME_UPPER" else (small, large)
     inputs = call.inputs[1:]
@@ -120,7 +120,7 @@ def _(g: Reading, call: Call) -> Any:
     if not any(before + after):
         return out
     rank = count + 2
-    ends = [(-a or None) if is_open(n) else n - a for n, a in zip(whole, after, strict=True)]
+    ends = [(-a or None) if is_open(n) else n - a for n, a in zip(extents, after, strict=True)]
     return g.op(
         "slice", out, begin=(None, None, *before), end=(None, None, *ends), step=(1,) * rank
     )
@@ -158,16 +158,22 @@ def _(g: Reading, call: Call) -> Any:
     return result[0] if len(result) > 1 else result
 
 
-def _of_the_batch(g: Reading, call: Call) -> list[Any]:
-    """Data normalized by its own mean and variance, and the moved statistics."""
-    rank = len(g.shape(call.x))
-    axes = (0, *range(2, rank))
+def _normalized(g: Reading, call: Call, axes: tuple[int, ...]) -> tuple[Any, Any, Any, Any]:
+    """Mean, variance and its inverse square root along axes, and the data normalized by them."""
     mean = g.op("_npi_mean", call.x, axis=axes, keepdims=True)
     centered = g.op("_npi_subtract", call.x, mean)
     var = g.op("_npi_mean", g.op("_npi_multiply", centered, centered), axis=axes, keepdims=True)
     factor = g.op("rsqrt", g.op("_npi_add_scalar", var, scalar=call.get("epsilon", 1e-5)))
+    return mean, var, factor, g.op("_npi_multiply", centered, factor)
+
+
+def _of_the_batch(g: Reading, call: Call) -> list[Any]:
+    """Data normalized by its own mean and variance, and the moved statistics."""
+    rank = len(g.shape(call.x))
+    axes = (0, *range(2, rank))
+    mean, var, _, normalized = _normalized(g, call, axes)
     scale, shift = (_of_channels(g, each, rank - 2) for each in call.inputs[1:3])
-    out = g.op("_npi_multiply", g.op("_npi_multiply", centered, factor), scale)
+    out = g.op("_npi_multiply", normalized, scale)
     share, moved = call.get("momentum", 0.9), []
     for old, new in zip(call.inputs[3:5], (mean, var), strict=True):
         flat = g.op("Reshape", new, shape=(-1,))
@@ -202,11 +208,8 @@ def _(g: Reading, call: Call) -> Any:
     if axis == len(shape) - 1 and call.input(2) is not None and len(call.node.output) == 1:
         return g.op("LayerNorm", *call.inputs, axis=-1, eps=eps)
     axes = tuple(range(axis, len(shape)))
-    mean = g.op("_npi_mean", call.x, axis=axes, keepdims=True)
-    centered = g.op("_npi_subtract", call.x, mean)
-    var = g.op("_npi_mean", g.op("_npi_multiply", centered, centered), axis=axes, keepdims=True)
-    factor = g.op("rsqrt", g.op("_npi_add_scalar", var, scalar=eps))
-    out = g.op("_npi_multiply", g.op("_npi_multiply", centered, factor), call.inputs[1])
+    mean, _, factor, normalized = _normalized(g, call, axes)
+    out = g.op("_npi_multiply", normalized, call.inputs[1])
     out = out if call.input(2) is None else g.op("_npi_add", out, call.inputs[2])
     return [out, mean, factor][: len(call.node.output)]
 
@@ -307,8 +310,8 @@ def _(g: Reading, call: Call) -> Any:
 def _(g: Reading, call: Call) -> Any:
     equation = call.get("equation").replace(" ", "")
     left, arrow, right = equation.partition("->")
-    once = sorted(each for each in {*left} if each.isalpha() and left.count(each) == 1)
-    right = right if arrow else "..." * ("..." in left) + "".join(once)
+    single = sorted(each for each in {*left} if each.isalpha() and left.count(each) == 1)
+    right = right if arrow else "..." * ("..." in left) + "".join(single)
     unused = next(each for each in string.ascii_letters if each not in equation)
     # Operands may have one axis here and none there.
     terms = [each or unused for each in left.split(",")]

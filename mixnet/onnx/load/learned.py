@@ -67,11 +67,11 @@ def transformed(g: Reading, scores: object, kind: str) -> Any:
     if kind == "SOFTMAX":
         return g.op("softmax", scores, axis=1)
     if kind == "SOFTMAX_ZERO":  # what is 0 stays 0
-        there = g.op(
+        is_nonzero = g.op(
             "Cast", g.op("_npi_not_equal_scalar", scores, scalar=0.0), dtype=g.dtype(scores).name
         )
         most = g.op("max", scores, axis=1, keepdims=True)
-        powers = g.op("_npi_multiply", g.op("exp", g.op("_npi_subtract", scores, most)), there)
+        powers = g.op("_npi_multiply", g.op("exp", g.op("_npi_subtract", scores, most)), is_nonzero)
         return g.op("_npi_true_divide", powers, g.op("sum", powers, axis=1, keepdims=True))
     if kind == "PROBIT":
         two = g.op("_npi_add_scalar", g.op("_npi_multiply_scalar", scores, scalar=2.0), scalar=-1.0)
@@ -202,8 +202,8 @@ def _(g: Reading, call: Call) -> Any:
 def _(g: Reading, call: Call) -> Any:
     keys = _numbers(call, ["keys_int64s", "keys_floats"])
     values = _numbers(call, ["values_int64s", "values_floats"])
-    whole = values.dtype == np.int64
-    other = call.get("default_int64", -1) if whole else call.get("default_float", 0.0)
+    are_integers = values.dtype == np.int64
+    other = call.get("default_int64", -1) if are_integers else call.get("default_float", 0.0)
     x = g.op("expand_dims", g.op("Cast", call.x, dtype=keys.dtype.name), axis=-1)
     same = g.op("Cast", g.op("_npi_equal", x, keys), dtype="int32")
     place = g.op("Cast", g.op("argmax", same, axis=-1), dtype="int64")

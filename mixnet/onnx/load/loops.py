@@ -182,8 +182,8 @@ def _while(g: Reading, body: Any, limit: Any, condition: Any, carried: list[Any]
             *_variables(g, states, carried),
         ]
         inner, results = g.inside(body, variables)
-        again = inner.op("Cast", inner.symbol(results[0]), dtype="int32")
-        new = _all_read(inner, [again, *results[1:]], [going, *states])
+        continues = inner.op("Cast", inner.symbol(results[0]), dtype="int32")
+        new = _all_read(inner, [continues, *results[1:]], [going, *states])
         return [], [g.op("_plus_scalar", turn, scalar=1), *new]
 
     first = [g.symbol(np.zeros(1, np.int64)), g.symbol(running)]

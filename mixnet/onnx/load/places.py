@@ -115,10 +115,10 @@ class _Sampler:
             low, high = (0.0, extent - 1.0) if self.aligned else (-0.5, extent - 0.5)
             period = max(high - low, 1e-9)
             # A distance from the lower end that goes up to the period and down again.
-            away = g.op("_npi_absolute", _scaled(g, at, 1.0, -low))
-            away = g.op("_npi_mod_scalar", away, scalar=2 * period)
-            back = g.op("_npi_absolute", _scaled(g, away, 1.0, -period))
-            at = _scaled(g, back, -1.0, period + low)
+            wrapped = g.op("_npi_absolute", _scaled(g, at, 1.0, -low))
+            wrapped = g.op("_npi_mod_scalar", wrapped, scalar=2 * period)
+            reflected = g.op("_npi_absolute", _scaled(g, wrapped, 1.0, -period))
+            at = _scaled(g, reflected, -1.0, period + low)
         return g.op("clip", at, a_min=0.0, a_max=float(extent - 1))
 
     def _elements(self, places: list[Any]) -> Any:

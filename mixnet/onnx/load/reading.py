@@ -296,8 +296,8 @@ class Reading:
         attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
         attributes = {k: v.decode() if isinstance(v, bytes) else v for k, v in attributes.items()}
         call = Call(node, attributes, inputs)
-        own = node.name or (node.output[0] if node.output else node.op_type)
-        self.scope, self._reads_alike = f"{self.prefix}{own}", key_of(node) in ALIKE
+        label = node.name or (node.output[0] if node.output else node.op_type)
+        self.scope, self._reads_alike = f"{self.prefix}{label}", key_of(node) in ALIKE
         values = None if local else self._without_arrays(call)
         if values is None:
             values = self._converted(call)

@@ -224,8 +224,8 @@ def read_steps(g: Reading, call: Call, x: object, states: list[Any], lengths: ob
     each_has = len(functions) // len(sides)
     outs, lasts = [], []
     for side, backwards in enumerate(sides):
-        own = functions[side * each_has :][:each_has]
-        layer = _Layer(g, call, side, own)
+        side_functions = functions[side * each_has :][:each_has]
+        layer = _Layer(g, call, side, side_functions)
         first = [layer._side(each, side) for each in states]
         out, last = _direction(g, layer, x, first, lengths, backwards)
         outs.append(out)

@@ -28,9 +28,9 @@ def _axes(g: Reading, call: Call) -> tuple[int, ...] | None:
 
 
 def _reduced(g: Reading, op: str, x: object, axes: tuple[int, ...], keep: bool) -> Any:
-    whole = len(axes) == len(g.shape(x)) and not keep
-    result = g.op(op, x, axis=axes, keepdims=keep or whole)
-    return g.mark_scalar(g.op("Reshape", result, shape=(1,))) if whole else result
+    reduces_all = len(axes) == len(g.shape(x)) and not keep
+    result = g.op(op, x, axis=axes, keepdims=keep or reduces_all)
+    return g.mark_scalar(g.op("Reshape", result, shape=(1,))) if reduces_all else result
 
 
 @reads(*_PLAIN)
@@ -92,8 +92,8 @@ def _log_sum_exp(g: Reading, x: object, axes: tuple[int, ...], keep: bool) -> An
     result = g.op("_npi_add", g.op("_npi_log", total), largest)
     if keep:
         return result
-    whole = len(axes) == len(g.shape(x))
-    if whole:
+    reduces_all = len(axes) == len(g.shape(x))
+    if reduces_all:
         return g.mark_scalar(g.op("Reshape", result, shape=(1,)))
     return g.op("_np_squeeze", result, axis=axes)
 

@@ -94,7 +94,7 @@ def _resized_open(
     """Resizing along axes of open extents."""
     x, mode = call.x, call.get("mode", "nearest")
     shape = g.shape(x)
-    whole = all(scale is None or float(scale).is_integer() for _, scale in sizes.values())
+    all_integers = all(scale is None or float(scale).is_integer() for _, scale in sizes.values())
     usual = "floor" if where == "asymmetric" and g.opset < 11 else "round_prefer_floor"
     if mode == "nearest" and where in ("asymmetric", "half_pixel"):
         down = call.get("nearest_mode", usual) == "floor"
@@ -108,7 +108,11 @@ def _resized_open(
         return x
     aligned = where == "align_corners"
     linear = mode == "linear" and not call.get("antialias", 0) and set(sizes) <= {2, 3}
-    if not linear or len(shape) != 4 or not (aligned or (whole and where.endswith("half_pixel"))):
+    if (
+        not linear
+        or len(shape) != 4
+        or not (aligned or (all_integers and where.endswith("half_pixel")))
+    ):
         raise NotDefinedError(f"mode={mode!r} with {where!r} of open extents is not supported")
     height, width = (sizes.get(axis, (shape[axis], 1))[0] for axis in (2, 3))
     return g.op("_contrib_BilinearResize2D", x, height=height, width=width, align_corners=aligned)
@@ -132,9 +136,9 @@ def _kept_ratio(
         }
     scales = [size / shape[a] for a, size in zip(axes, sizes, strict=True)]
     if policy != "stretch":
-        one = min(scales) if policy == "not_larger" else max(scales)
-        scales = [one] * len(axes)
-        sizes = [int(np.floor(one * shape[a] + 0.5)) for a in axes]
+        ratio = min(scales) if policy == "not_larger" else max(scales)
+        scales = [ratio] * len(axes)
+        sizes = [int(np.floor(ratio * shape[a] + 0.5)) for a in axes]
     return {a: (size, scale) for a, size, scale in zip(axes, sizes, scales, strict=True)}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mixnet.base import NotDefinedError
 from mixnet.onnx.extents import Extent, is_negative, is_open
-from mixnet.onnx.load.extents import array_of, broadcast
+from mixnet.onnx.load.extents import array_of, broadcast, fill_value
 from mixnet.onnx.load.table import Call, reads
 from mixnet.onnx.package import onnx_package
 
@@ -177,32 +177,30 @@ def _(g: Reading, call: Call) -> Any:
     return g.op("gather_nd", call.x, g.op("_np_moveaxis", index, source=-1, destination=0))
 
 
-def _places(g: Reading, index: object, shape: tuple[int, ...], axis: int) -> Any:
-    """Places in an array of a shape, one row for each axis: ``index`` along ``axis``, elsewhere
-    where the index itself is.
+def _places(g: Reading, call: Call) -> Any:
+    """Places in the first input, one row for each axis: the second input along ``axis``, elsewhere
+    where that input's element itself is.
     """
-    own = g.shape(index)
+    index, shape = call.inputs[1], g.shape(call.x)
+    axis = call.get("axis", 0) % len(shape)
+    index_shape = g.shape(index)
     rows = []
     for i in range(len(shape)):
         if i == axis:
             rows.append(g.op("_npi_mod", g.op("Cast", index, dtype="int64"), array_of((shape[i],))))
         else:
-            rows.append(g.places(own, i))
+            rows.append(g.places(index_shape, i))
     return g.op("stack", *rows, axis=0)
 
 
 @reads("GatherElements")
 def _(g: Reading, call: Call) -> Any:
-    shape = g.shape(call.x)
-    places = _places(g, call.inputs[1], shape, call.get("axis", 0) % len(shape))
-    return g.op("gather_nd", call.x, places)
+    return g.op("gather_nd", call.x, _places(g, call))
 
 
 @reads("Scatter", "ScatterElements")
 def _(g: Reading, call: Call) -> Any:
-    shape = g.shape(call.x)
-    places = _places(g, call.inputs[1], shape, call.get("axis", 0) % len(shape))
-    return _written(g, call, places)
+    return _written(g, call, _places(g, call))
 
 
 @reads("ScatterND")
@@ -244,11 +242,8 @@ def _(g: Reading, call: Call) -> Any:
 
 @reads("ConstantOfShape")
 def _(g: Reading, call: Call) -> Any:
-    shape, value = tuple(g.ints(call.inputs[0], "the shape")), call.get("value")
-    element = np.zeros(1, np.float32)
-    if value is not None:
-        element = np.array(onnx_package().numpy_helper.to_array(value)).reshape(1)
-    return g.filled(shape, element[0], element.dtype)
+    element = fill_value(call)
+    return g.filled(tuple(g.ints(call.inputs[0], "the shape")), element, element.dtype)
 
 
 @reads("Tile")
@@ -311,8 +306,8 @@ def _filled(g: Reading, call: Call, pads: list[int], fill: object) -> Any:
         raise NotDefinedError("negative padding with a computed value")
     g.room([n + before + after for n, (before, after) in zip(shape, sides, strict=True)])
     inside = np.pad(np.ones(shape, bool), sides)
-    whole = g.op("_npi_pad", call.x, pad_width=tuple(sides), mode="constant", constant_value=0.0)
-    return g.op("_npi_where", inside, whole, g.op("Cast", fill, dtype=g.dtype(call.x).name))
+    padded = g.op("_npi_pad", call.x, pad_width=tuple(sides), mode="constant", constant_value=0.0)
+    return g.op("_npi_where", inside, padded, g.op("Cast", fill, dtype=g.dtype(call.x).name))
 
 
 @reads("DepthToSpace")

@@ -90,8 +90,8 @@ def _like(first: tuple[Any, ...], spec: Spec, axes: tuple[int, ...]) -> Spec:
     shape, dtype = spec
     if len(shape) != len(first):
         return spec
-    own = enumerate(zip(first, shape, strict=True))
-    return tuple(a if axis in axes and is_open((a, b)) else b for axis, (a, b) in own), dtype
+    extents = enumerate(zip(first, shape, strict=True))
+    return tuple(a if axis in axes and is_open((a, b)) else b for axis, (a, b) in extents), dtype
 
 
 def _evaluated(node: Node, inputs: list[Spec]) -> list[Spec]:

@@ -58,7 +58,7 @@ class _Trees:
         if unknown:
             raise NotDefinedError(f"nodes with {', '.join(sorted(unknown))}")
         leaf = np.array([mode == "LEAF" for mode in self.modes])
-        own = np.arange(len(ids))
+        numbers = np.arange(len(ids))
         self.true, self.false = (
             np.array([
                 i if leaf[i] else place[trees[i], to]
@@ -71,7 +71,7 @@ class _Trees:
         missing = _listed(call, "nodes_missing_value_tracks_true") or [0] * len(ids)
         self.missing = np.array(missing, bool)
         children = {*self.true[~leaf].tolist(), *self.false[~leaf].tolist()}
-        self.roots = np.array([i for i in own if i not in children], np.int64)
+        self.roots = np.array([i for i in numbers if i not in children], np.int64)
         if not len(self.roots):
             raise NotDefinedError("every node is below another one")
         self.depth = self._levels(leaf)
@@ -129,9 +129,9 @@ def _decided(g: Reading, value: object, at: object, trees: _Trees) -> Any:
     modes = sorted({*trees.modes} - {"LEAF"})
     out = g.op(_COMPARISONS[modes[0]], value, ends)
     for mode in modes[1:]:
-        here = g.op("take", np.array([m == mode for m in trees.modes], np.int32), at)
+        has_mode = g.op("take", np.array([m == mode for m in trees.modes], np.int32), at)
         other = g.op(_COMPARISONS[mode], value, ends)
-        out = g.op("_npi_where", g.op("_npi_not_equal_scalar", here, scalar=0), other, out)
+        out = g.op("_npi_where", g.op("_npi_not_equal_scalar", has_mode, scalar=0), other, out)
     if trees.missing.any():
         tracks = g.op("take", trees.missing.astype(np.float32), at)
         absent = g.op("Cast", g.op("_npi_isnan", value), dtype="float32")
@@ -167,10 +167,12 @@ def _(g: Reading, call: Call) -> Any:
 @reads("TreeEnsembleClassifier", domain=LEARNED)
 def _(g: Reading, call: Call) -> Any:
     labels, kind = labels_of(call), call.get("post_transform", "NONE")
-    one = len(labels) == 2 and len({*_listed(call, "class_ids")}) == 1
-    trees = _Trees(_with_one_class(call) if one else call, "class", 1 if one else len(labels))
+    is_binary = len(labels) == 2 and len({*_listed(call, "class_ids")}) == 1
+    trees = _Trees(
+        _with_one_class(call) if is_binary else call, "class", 1 if is_binary else len(labels)
+    )
     scores = _combined(g, call, trees)
-    if not one:
+    if not is_binary:
         return [label(g, scores, labels), transformed(g, scores, kind)]
     if kind == "NONE" and (trees.weights >= 0).all():  # a probability of the second class
         rest = g.op("_npi_add_scalar", g.op("negative", scores), scalar=1.0)

@@ -174,7 +174,7 @@ class _Windows:
             columns_first: 1 for places that count along the first spatial axis first.
         """
         shape, dtype = g.shape(x), g.dtype(x)
-        whole = self._padded(g, x, self.least(dtype))
+        padded = self._padded(g, x, self.least(dtype))
         numbers = np.arange(math.prod(self.extents))
         if columns_first:
             numbers = numbers.reshape(self.extents[::-1]).T
@@ -183,7 +183,7 @@ class _Windows:
         best = None
         where = None
         for places in itertools.product(*map(range, self.kernel)):
-            part = whole
+            part = padded
             for i, place in enumerate(places):
                 part = self._slice(g, part, i, place)
             at = self._numbers_at(numbers, places) + rows * numbers.size

@@ -101,8 +101,10 @@ def drawn(
         while live.size:
             at = place[live]
             if vary:
-                here = [each[live, done[live]] if np.ndim(each) else each for each in parameters]
-                new, end = draw(uniforms, at, *here)
+                open_parameters = [
+                    each[live, done[live]] if np.ndim(each) else each for each in parameters
+                ]
+                new, end = draw(uniforms, at, *open_parameters)
             else:
                 new, end = all_numbers[at], all_ends[at]
             whole = end <= uniforms.end(at)

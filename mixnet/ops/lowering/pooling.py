@@ -139,8 +139,8 @@ def _gathered(
                     )
                     each = heads[:, down, across]
                     if winner is not None:
-                        here = winner[:, down, across] == i * kernel[1] + j
-                        each = jnp.where(here, each, 0)
+                        is_winner = winner[:, down, across] == i * kernel[1] + j
+                        each = jnp.where(is_winner, each, 0)
                     total = total + each
             parts.append(total)
         rows.append(_interleave(parts, 2))

@@ -60,7 +60,7 @@ class LastExchange:
         self._result = min(results, key=lambda each: each.nbytes, default=None)
 
     def wait(self) -> None:
-        """Wait until it has ended. Whoever reads its results gets its errors."""
+        """Wait until it has ended. Reading its results raises its errors."""
         result, self._result = self._result, None
         if result is not None and not result.is_deleted():
             try:
@@ -150,16 +150,16 @@ def on_mesh(exchange: Exchange, rows: Rows, devices: tuple[Any, ...]) -> Rows:
         results = _program_on_one(exchange)(*stacked)
         return [jax.device_put(list(result), list(devices)) for result in results]
     sharding = _sharding(devices)
-    whole = []
+    arrays = []
     for row in rows:
         shards = [jnp.reshape(each, (1,)) for each in row] if not row[0].ndim else row
         shape = (shards[0].shape[0] * len(devices), *shards[0].shape[1:])
-        whole.append(jax.make_array_from_single_device_arrays(shape, sharding, shards))
+        arrays.append(jax.make_array_from_single_device_arrays(shape, sharding, shards))
     # JAX returns before the collective has run; on CPUs it must end before the next exchange begins.
     waits = bool(exchange_variables(devices))
     if waits:
         last_exchange.wait()
-    results = _program(exchange, devices)(*whole)
+    results = _program(exchange, devices)(*arrays)
     if waits:
         jax.block_until_ready(results)
     arrays_on_mesh = []

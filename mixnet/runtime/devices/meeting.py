@@ -27,7 +27,6 @@ Invariants:
 from __future__ import annotations
 
 import threading
-import weakref
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -58,9 +57,8 @@ class _Part:
     def __init__(self, values: tuple[Value, ...], name: str):
         self.values = values
         self.holder = Later(name)
-        self.result = Value(values[0].spec, None, self.holder, 0)
-        # Weak: a result without readers is not filled, and its array is freed at once.
-        self.holder.references.append(weakref.ref(self.result))
+        # Held weakly: a result without readers is not filled, and its array is freed at once.
+        (self.result,) = self.holder.pending([values[0].spec])
         self.done: Done | None = None  # set once the contribution is computed
 
 
@@ -185,8 +183,8 @@ def _number(context: Context) -> tuple[int, int]:
 
 def _can_others_arrive() -> bool:
     """Whether another thread of the program may still make the calls of the missing devices."""
-    here = threading.current_thread()
-    return any(not thread.daemon and thread is not here for thread in threading.enumerate())
+    this_thread = threading.current_thread()
+    return any(not thread.daemon and thread is not this_thread for thread in threading.enumerate())
 
 
 class Workers(Protocol):
@@ -302,7 +300,7 @@ class _Transposed:
 
     def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         head, *rest = arrays
-        _, transpose = jax.vjp(lambda *own: self.exchange(own), *rest)
+        _, transpose = jax.vjp(lambda *values: self.exchange(values), *rest)
         return (*transpose((head, *map(jnp.zeros_like, rest[1:]))), *rest[1:], head)
 
     def __eq__(self, other: object) -> bool:

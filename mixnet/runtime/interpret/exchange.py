@@ -30,8 +30,8 @@ def _sums(rows: Rows, contexts: Sequence[Context]) -> Rows:
     """The sum of each row, added in the order of the contexts, on all of them."""
     sums = []
     for row in rows:
-        whole = np.asarray(reduce(np.add, [np.asarray(each) for each in row]))
-        sums.append(_on_all([whole] * len(row), contexts))
+        total = np.asarray(reduce(np.add, [np.asarray(each) for each in row]))
+        sums.append(_on_all([total] * len(row), contexts))
     return sums
 
 

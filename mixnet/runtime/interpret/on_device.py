@@ -225,9 +225,9 @@ def _compiled(structure: Structure, context: Context) -> Callable[..., Any]:
         values = list(arrays)
         at = 0
         for applied, places in operations:
-            own = [numbers[i] for i in range(at, at + applied.scalars)]
+            own_scalars = [numbers[i] for i in range(at, at + applied.scalars)]
             at += applied.scalars
-            values += applied.op.apply(applied.statics, [values[i] for i in places], own)
+            values += applied.op.apply(applied.statics, [values[i] for i in places], own_scalars)
         return [values[i] for i in outputs]
 
     count("programs_compiled")

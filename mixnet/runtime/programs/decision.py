@@ -72,12 +72,12 @@ def clear() -> None:
 def sentence(decision: Decision | list[Any]) -> str:
     """A decision in words."""
     way, because, operations, work, compiling, runs = decision
-    one = "1 operation" if operations == 1 else f"{operations:,} operations"
+    size = "1 operation" if operations == 1 else f"{operations:,} operations"
     if because == "away":
-        return _on_device(way, one, runs)
+        return _on_device(way, size, runs)
     if way == "by operator":
         return (
-            f"Each of its {one} ran as a compiled program of its own: few of them were new, so "
+            f"Each of its {size} ran as a compiled program of its own: few of them were new, so "
             "that is quicker than "
             "compiling all as one. If the same operations come again, they are compiled as one program."
         )
@@ -90,12 +90,12 @@ def sentence(decision: Decision | list[Any]) -> str:
         )
     if because == "forked":
         return (
-            f"It was interpreted, its {one} one by one on NumPy: a process that was forked from one that "
+            f"It was interpreted, its {size} one by one on NumPy: a process that was forked from one that "
             "has computed has none of XLA's threads, so it cannot compile."
         )
     if way == "interpreted":
         return (
-            f"It was interpreted, its {one} one by one on NumPy: {estimate}. After {runs_text} a "
+            f"It was interpreted, its {size} one by one on NumPy: {estimate}. After {runs_text} a "
             "compiled program would have saved that time, and it is compiled."
         )
     if way == "compiling":
@@ -110,16 +110,16 @@ def sentence(decision: Decision | list[Any]) -> str:
         "would be shorter by more than compiling takes",
         "setting": "before its first run: MIXNET_INTERPRET=0 or mx.runtime.compiling_at_once() asks for that",
     }
-    return f"It was compiled, {one} as one program, {reasons[because]}."
+    return f"It was compiled, {size} as one program, {reasons[because]}."
 
 
-def _on_device(way: str, one: str, runs: int) -> str:
+def _on_device(way: str, size: str, runs: int) -> str:
     parts = "on the GPU in parts: a program for each product with the operations behind it"
     if way == "in parts":
         return (
-            f"Its {one} ran {parts}. These are compiled at the same time, and equal ones once, so the first "
+            f"Its {size} ran {parts}. These are compiled at the same time, and equal ones once, so the first "
             f"result comes sooner. After {runs} runs another thread compiles all as one program."
         )
     if way == "compiling":
-        return f"Its {one} still ran {parts}, while another thread compiled all as one program."
-    return f"It was compiled, {one} as one program, by another thread; until then it ran {parts}."
+        return f"Its {size} still ran {parts}, while another thread compiled all as one program."
+    return f"It was compiled, {size} as one program, by another thread; until then it ran {parts}."

@@ -451,10 +451,14 @@ def forget_older_half() -> None:
     joint_programs.known.clear()
     for key in list(_programs.copy())[: len(_programs) // 2]:
         _programs.pop(key, None)
+    _clear_preparations()
+    runner.clear()
+
+
+def _clear_preparations() -> None:
     _preparations.clear()
     _prepared.clear()
     first_sight.clear()
-    runner.clear()
 
 
 forgetters.append(forget_older_half)
@@ -485,6 +489,4 @@ def clear() -> None:
     """Drop all compiled programs."""
     joint_programs.known.clear()
     _programs.clear()
-    _preparations.clear()
-    _prepared.clear()
-    first_sight.clear()
+    _clear_preparations()

@@ -69,10 +69,10 @@ def cut(graph: Graph) -> Cut | None:
     read = sorted({place[entry.node] for node in folds for entry in node.inputs})
     # ``first`` has variables of its own. Those of the whole graph stay inputs of ``rest``, so that a split
     # program is called with the same arrays as one that was not split.
-    own = {graph.inputs[i]: Node(None, name=graph.inputs[i].name) for i in read}
+    own_variables = {graph.inputs[i]: Node(None, name=graph.inputs[i].name) for i in read}
     heads, stand_ins = [], {}
     for node in folds:
-        inputs = tuple(Entry(own[entry.node]) for entry in node.inputs)
+        inputs = tuple(Entry(own_variables[entry.node]) for entry in node.inputs)
         copy = node.replaced(inputs)
         for index in range(_RESULTS[node.op]):
             heads.append(Entry(copy, index))
@@ -88,7 +88,7 @@ def cut(graph: Graph) -> Cut | None:
     rest = Graph(
         changed.heads, (*graph.inputs, *stand_ins.values()), graph.num_outputs, graph.states
     )
-    return Cut(Graph(tuple(heads), tuple(own.values())), rest, read)
+    return Cut(Graph(tuple(heads), tuple(own_variables.values())), rest, read)
 
 
 class _Cached:

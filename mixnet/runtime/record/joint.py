@@ -477,8 +477,8 @@ class _Program:
 
         def shard(scalars: Sequence[Any], *arrays: jax.Array) -> tuple[Any, ...]:
             # Arrays without axes cannot be sharded: they are passed as arrays of one element.
-            own = [each.reshape(shape) for each, shape in zip(arrays, shapes, strict=True)]
-            return tuple(each.reshape(each.shape or (1,)) for each in run(own, scalars))
+            reshaped = [each.reshape(shape) for each, shape in zip(arrays, shapes, strict=True)]
+            return tuple(each.reshape(each.shape or (1,)) for each in run(reshaped, scalars))
 
         size, sharding = team.size, team.sharding
         everywhere = PartitionSpec()

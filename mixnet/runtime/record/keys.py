@@ -174,7 +174,7 @@ class Reserved:
         self.context = context
         self._root = _stream_of(context)
         self._stream, self._first = _take(context, 1)
-        self._own: _Stream | None = None
+        self._derived: _Stream | None = None
 
     @property
     def is_valid(self) -> bool:
@@ -183,12 +183,12 @@ class Reserved:
 
     def take(self, count: int) -> tuple[_Stream, int]:
         """The first draw is from the context's stream, later ones from a stream derived from it."""
-        if self._own is None:
-            self._own = self._begin()
+        if self._derived is None:
+            self._derived = self._begin()
             # A single draw is the reserved one, as for a parameter of known shape.
             if count == 1:
                 return self._stream, self._first
-        return self._own, self._own.take(count)
+        return self._derived, self._derived.take(count)
 
     def _begin(self) -> _Stream:
         return _Stream(fold_in(self._stream.key, self._first).tolist(), self.context)
@@ -198,9 +198,9 @@ class _Derived(Reserved):
     """A scope whose draws all use a derived stream."""
 
     def take(self, count: int) -> tuple[_Stream, int]:
-        if self._own is None:
-            self._own = self._begin()
-        return self._own, self._own.take(count)
+        if self._derived is None:
+            self._derived = self._begin()
+        return self._derived, self._derived.take(count)
 
 
 class _Drawing(threading.local):

@@ -57,8 +57,8 @@ def record(
     Raises:
         MXNetError: the operator does not take these inputs; nothing was recorded.
     """
-    here = state
-    trace = here.trace
+    local = state
+    trace = local.trace
     outputs: list[Value]
     if trace is not None and trace.host:
         outputs = trace.run(op, statics, scalars, values, context)
@@ -67,15 +67,15 @@ def record(
     call = op.calls.get((statics, specs, context))
     if call is None:
         if trace is None and is_on_several_cpus(specs):
-            together = [_brought(value, specs[0].context.compute) for value in values]
-            return record(op, statics, scalars, tuple(together), context)
+            moved = [_on_context(value, specs[0].context.compute) for value in values]
+            return record(op, statics, scalars, tuple(moved), context)
         call = make_call(op, statics, specs, len(scalars), context)
     if trace is not None:
         outputs = trace.record(call, scalars, values)
         return outputs
     if (
         call.parties is not None
-        and here.isolation is None  # an isolated recording has no other devices
+        and local.isolation is None  # an isolated recording has no other devices
         and is_over_others(call.parties[1])
     ):
         return _over_devices(call, scalars, values)
@@ -84,12 +84,12 @@ def record(
 
 def record_call(call: Call, scalars: tuple[float, ...], values: tuple[Value, ...]) -> list[Value]:
     """``record`` for a known call, if nothing is traced and no other device is involved."""
-    here = state
+    local = state
     where = call.context
     if call.alone:  # runs Python: has a segment of its own, which is pushed at once
         segment = _new_segment(where)
     else:
-        segment = here.segment
+        segment = local.segment
         if segment is None or segment.context is not where or segment.finished:
             segment = _open(where)
     # A single append makes the operation part of the segment: an interrupt comes before it or after it.
@@ -112,19 +112,19 @@ def record_call(call: Call, scalars: tuple[float, ...], values: tuple[Value, ...
     entries.append(entry)
     if segment.closing and not segment.took(entries, end):  # another thread handed it over just now
         return record_call(call, scalars, values)
-    if here.recording:
+    if local.recording:
         for value in values:
             if value.node is not None:
                 _tape(call, scalars, values, outputs)
                 break
     if call.alone:
         segment.finish("an operation in Python", wait=current.naive or call.in_caller)
-    elif end >= _limit or here.bulk:
-        _after(segment, end, here)
+    elif end >= _limit or local.bulk:
+        _after(segment, end, local)
     return outputs
 
 
-def _brought(value: Value, context: Context) -> Value:
+def _on_context(value: Value, context: Context) -> Value:
     """A value of another CPU context, used as if it were on this one."""
     return value if value.spec.context.compute is context else copy_across(value, context)
 
@@ -144,20 +144,20 @@ def record_small(call: Call, number: float | None, first: Value, second: Value |
 
     The fast path for Python's operators on arrays: the same as ``record`` without checks.
     """
-    here = state
-    if here.trace is not None or here.recording:
+    local = state
+    if local.trace is not None or local.recording:
         scalars = () if number is None else (number,)
         values = (first,) if second is None else (first, second)
         return record(call.op, call.statics, scalars, values)[0]
     where = call.context
-    segment = here.segment
+    segment = local.segment
     if segment is None or segment.context is not where or segment.finished:
         segment = _open(where)
-    one = first.slot if first.segment is segment else segment.leaf(first)
+    slot = first.slot if first.segment is segment else segment.leaf(first)
     if second is None:
-        item: tuple[Call, int] | tuple[Call, int, int] = (call, one)
+        item: tuple[Call, int] | tuple[Call, int, int] = (call, slot)
     else:
-        item = (call, one, second.slot if second.segment is segment else segment.leaf(second))
+        item = (call, slot, second.slot if second.segment is segment else segment.leaf(second))
     entries = segment.entries
     number_before = len(entries)
     end = entries[-1][1] if number_before else 0
@@ -169,8 +169,8 @@ def record_small(call: Call, number: float | None, first: Value, second: Value |
     entries.append(entry)
     if segment.closing and not segment.took(entries, end):  # another thread handed it over just now
         return record_small(call, number, first, second)
-    if end >= _limit or here.bulk:
-        _after(segment, end, here)
+    if end >= _limit or local.bulk:
+        _after(segment, end, local)
     return output
 
 
@@ -180,11 +180,11 @@ def open_segment(context: Context) -> Segment:
 
 
 def _open(context: Context) -> Segment:
-    here = state
-    segment = here.segments.get(context)
+    local = state
+    segment = local.segments.get(context)
     if segment is None or segment.finished:
-        segment = here.segments[context] = _new_segment(context)
-    here.segment = segment
+        segment = local.segments[context] = _new_segment(context)
+    local.segment = segment
     return segment
 
 
@@ -194,12 +194,12 @@ def _new_segment(context: Context) -> Segment:
     return Segment(context) if isolation is None else isolation.segment(context)
 
 
-def _after(segment: Segment, end: int, here: Any) -> None:
+def _after(segment: Segment, end: int, local: Any) -> None:
     if segment.joint is not None:  # pushed when it is complete
         return
     if current.naive:
         segment.finish("naive engine")
-    elif end >= _limit or len(segment.entries) >= here.bulk:
+    elif end >= _limit or len(segment.entries) >= local.bulk:
         segment.finish("bulk size", wait=False)
 
 

@@ -272,8 +272,10 @@ class Segment:
                 if wait:
                     engine.wait_for_var(self.var)  # type: ignore[arg-type]
                 return
-            task, here = self._hand_over(engine, reason, wait or current.naive)
-            if task is not None and here:  # runs in this thread, after the lock is released
+            task, in_this_thread = self._hand_over(engine, reason, wait or current.naive)
+            if (
+                task is not None and in_this_thread
+            ):  # runs in this thread, after the lock is released
                 engine.run(task) if wait else engine.run_quietly(task)
             elif wait:
                 engine.wait_for_var(self.var)  # type: ignore[arg-type]
@@ -283,16 +285,18 @@ class Segment:
             self._resume(engine)
             raise
 
-    def _hand_over(self, engine: Engine, reason: str, here: bool) -> tuple[Task | None, bool]:
+    def _hand_over(
+        self, engine: Engine, reason: str, in_this_thread: bool
+    ) -> tuple[Task | None, bool]:
         """Push the pending operations to the engine, unless that has been done.
 
-        Returns the task, and whether this thread has to run it: because of ``here``, or because the
+        Returns the task, and whether this thread has to run it: because of ``in_this_thread``, or because the
         program is brief and need not wait for another.
         """
         with self.lock:
             self._close_if_pushed()
             if self.finished:
-                return None, here
+                return None, in_this_thread
             count(f"flush:{reason}")
             self.source = user_line()
             self.closing = True
@@ -306,8 +310,8 @@ class Segment:
             reads = self._reads()
             # The user's Python code may have to wait for its turn, so it is never brief.
             self.brief = not self.alone and is_brief(self.program)
-            here = here or (self.brief and not reads and not timeline.on)
-            task = (engine.claim if here else engine.push)(
+            in_this_thread = in_this_thread or (self.brief and not reads and not timeline.on)
+            task = (engine.claim if in_this_thread else engine.push)(
                 work,
                 reads,
                 (self.var, *(self.program[0][0].turns if self.alone else ())),
@@ -317,11 +321,11 @@ class Segment:
                 source=self.source,
                 resumable=not self.alone,  # Ctrl-C stops the user's own code
             )
-            if reads and not here and is_away(self.context):
+            if reads and not in_this_thread and is_away(self.context):
                 specs = [value.spec for value in self.leaves]
                 prepare(self.program, slots, specs, self.context)
             self._close()
-            return task, here
+            return task, in_this_thread
 
     def close_jointly(self, name: str) -> list[Var]:
         """Close the segment to run together with those of other devices; returns the variables it reads."""

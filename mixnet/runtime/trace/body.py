@@ -27,12 +27,12 @@ class BodyTrace(Trace):
         super().__init__()
         self.outer = state.trace
         self.called: list[Node] = []  # nodes that draw
-        self._own: set[Node] = set()
+        self._inside: set[Node] = set()
 
     def placeholder(self, spec: Spec, name: str) -> Value:
         """An input of the subgraph."""
         value = super().placeholder(spec, name)
-        self._own.add(value.node)
+        self._inside.add(value.node)
         return value
 
     def record(
@@ -46,18 +46,14 @@ class BodyTrace(Trace):
             node = outputs[0].node
             self.called.append(node)
             node.order = len(self.called)
-        self._own.update(value.node for value in outputs)
+        self._inside.update(value.node for value in outputs)
         return outputs
 
     def entry(self, value: Value) -> Entry:
         """The entry of a value in the subgraph."""
-        if value.node in self._own:
+        if value.node in self._inside:
             return Entry(value.node, value.index)
-        if value not in self._variables:
-            node = Node(None, name=f"captured{len(self.captured)}")
-            self._variables[value] = node
-            self.captured[node] = value
-        return Entry(self._variables[value])
+        return self._capture(value, "captured")
 
     def parameter(self, parameter: object, data: Any) -> Any:
         """The array that represents a block's parameter: the outer trace's, if there is one."""

@@ -186,10 +186,7 @@ class GraphOp(Operator):
     def _gradients(
         self, headed: tuple[int, ...], wrt: Sequence[int], passed: list[Node] | None = None
     ) -> tuple[list[Entry], list[Node]]:
-        starts = [Node(None, name=f"gradient of output {i}") for i in headed]
-        variables = [Entry(self.graph.inputs[i]) for i in wrt]
-        again = recompute(self.graph, self.recompute)
-        gradients = differentiate(*self._outputs(headed, starts), variables, (), again, passed)
+        starts, variables, gradients = self._differentiated(headed, wrt, False, passed)
         # Backward has an output for each requested input, even if nothing depends on it.
         zeros = find("zeros_like")
         entries = [
@@ -197,6 +194,23 @@ class GraphOp(Operator):
             for entry, variable in zip(gradients, variables, strict=True)
         ]
         return entries, starts
+
+    def _differentiated(
+        self,
+        headed: tuple[int, ...],
+        wrt: Sequence[int],
+        by_rows: bool,
+        passed: list[Node] | None = None,
+    ) -> tuple[list[Node], list[Entry], list[Any]]:
+        """Variables for gradients of outputs; the inputs, and their gradients, by rows where possible."""
+        starts = [Node(None, name=f"gradient of output {i}") for i in headed]
+        variables = [Entry(self.graph.inputs[i]) for i in wrt]
+        recomputation = recompute(self.graph, self.recompute)
+        sparse = variables if by_rows else ()
+        gradients = differentiate(
+            *self._outputs(headed, starts), variables, sparse, recomputation, passed
+        )
+        return starts, variables, gradients
 
     def _outputs(
         self, headed: tuple[int, ...], starts: Sequence[Node]
@@ -210,10 +224,7 @@ class GraphOp(Operator):
     def _row_gradients(
         self, headed: tuple[int, ...], wrt: Sequence[int]
     ) -> tuple[list[Entry], list[Node], list[int]]:
-        starts = [Node(None, name=f"gradient of output {i}") for i in headed]
-        variables = [Entry(self.graph.inputs[i]) for i in wrt]
-        again = recompute(self.graph, self.recompute)
-        gradients = differentiate(*self._outputs(headed, starts), variables, variables, again)
+        starts, _, gradients = self._differentiated(headed, wrt, True)
         parts = [each.parts if isinstance(each, Rows) else () for each in gradients]
         entries = [entry for each in parts for pair in each for entry in pair]
         return entries, starts, [len(each) for each in parts]

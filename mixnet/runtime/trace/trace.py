@@ -71,8 +71,12 @@ class Trace:
         # A value of this trace has a node, but neither content nor a segment that will compute it.
         if value.array is None and value.segment is None and value.node is not None:
             return Entry(value.node, value.index)
+        return self._capture(value, "constant")
+
+    def _capture(self, value: Value, prefix: str) -> Entry:
+        """The input that represents a value from outside."""
         if value not in self._variables:
-            node = Node(None, name=f"constant{len(self.captured)}")
+            node = Node(None, name=f"{prefix}{len(self.captured)}")
             self._variables[value] = node
             self.captured[node] = value
         return Entry(self._variables[value])

@@ -112,15 +112,15 @@ def _stacked(rows: Sequence[Value], most: int) -> Value:
     """Rows as one array of ``most`` rows, the last ones 0."""
     stack = find("stack")
     statics, scalars = stack.bind({"axis": 0})
-    (together,) = record(stack, statics, scalars, tuple(rows))
+    (stacked,) = record(stack, statics, scalars, tuple(rows))
     missing = most - len(rows)
     if not missing:
-        return together
+        return stacked
     spec = rows[0].spec
     rest = _zeros((missing, *spec.shape), spec.dtype, spec.context)
     concat = find("Concat")
     statics, scalars = concat.bind({"dim": 0})
-    return record(concat, statics, scalars, (together, rest))[0]
+    return record(concat, statics, scalars, (stacked, rest))[0]
 
 
 def _zeros(shape: tuple[int, ...], dtype: Any, context: Context) -> Value:

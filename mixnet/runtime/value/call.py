@@ -112,14 +112,14 @@ def explained(
     mixnet's operators would not help the caller. JAX's error is its ``__context__``, which is shown only
     for the user's own operators.
     """
-    own = is_own(op)
-    if isinstance(error, MXNetError) and not own:
+    by_user = is_own(op)
+    if isinstance(error, MXNetError) and not by_user:
         error.__notes__ = []  # drop JAX's note that it has omitted frames
         error.args = (as_called(str(error)), *error.args[1:])
         return error.with_traceback(None)
     if isinstance(error, MXNetError):
         return error
     explanation = explain(op, statics, [s.shape for s in specs], [s.dtype for s in specs], error)
-    if own:
+    if by_user:
         explanation.__cause__ = error
     return explanation

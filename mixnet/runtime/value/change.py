@@ -55,20 +55,20 @@ class Change:
             handle._check_write()
             base._check_write()
         if base is not handle:
-            whole = self._new.get(base)
-            if whole is None:
-                whole = self._before.setdefault(base, base._value)
-            value = handle._written_to(whole, value)
+            previous = self._new.get(base)
+            if previous is None:
+                previous = self._before.setdefault(base, base._value)
+            value = handle._written_to(previous, value)
         self._new[base] = value
 
     def commit(self) -> bool:
         """Write the new contents; returns False, without changes, if an array was written meanwhile."""
-        noted = noted_writes()
+        writes = noted_writes()
         pairs: dict[Any, list[tuple[Value, Value]]] = {}
         for handle, value in self._new.items():
             old = handle._value
-            if noted is not None:
-                noted.append((handle, "_value", old, value))
+            if writes is not None:
+                writes.append((handle, "_value", old, value))
             segment = value.segment
             if segment is not None:
                 pairs.setdefault(segment, []).append((value, old))

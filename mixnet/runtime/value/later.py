@@ -35,6 +35,12 @@ class Later:
         self.references: list[weakref.ref[Value]] = []
         self.before: dict[int, Value] = {}  # by slot: the previous value of the holder
 
+    def pending(self, specs: Sequence[Spec]) -> list[Value]:
+        """New values that the task will fill."""
+        values = [Value(spec, None, self, slot) for slot, spec in enumerate(specs)]
+        self.references += map(weakref.ref, values)
+        return values
+
     def finish(self, reason: str, wait: bool = True) -> None:
         """Wait for the task, which was pushed when it was created."""
         if is_reported(self.var.error):
@@ -117,11 +123,7 @@ def later(
     for value in sources:
         check_pending(value)
     holder = Later(name)
-    values = []
-    for slot, spec in enumerate(specs):
-        value = Value(spec, None, holder, slot)
-        holder.references.append(weakref.ref(value))
-        values.append(value)
+    values = holder.pending(specs)
     line = user_source() if logs else None
     reads = variables_of(sources, "copy to another device")
     inputs = list(sources)

@@ -91,9 +91,9 @@ def note_writes(writes: Iterable[tuple[Any, str, Any, Any]]) -> None:
     Args:
         writes: object, attribute, content before and after.
     """
-    noted = noted_writes()
-    if noted is not None:
-        noted.extend(writes)
+    earlier = noted_writes()
+    if earlier is not None:
+        earlier.extend(writes)
 
 
 def noted_writes() -> list[tuple[Any, str, Any, Any]] | None:

@@ -231,11 +231,11 @@ def array_of(value: Value, reason: str = "value read") -> jax.Array:
         TraceError: the value belongs to a graph that is being traced and has no data.
         BaseException: the error of the work that should have computed the value.
     """
-    tried = None
+    flushed = None
     while value.array is None:
         check_pending(value)
         segment = value.segment
-        if segment is tried and tried is not None:
+        if segment is flushed and flushed is not None:
             raise MXNetError(
                 "The value of this array was lost: its computation has ended without a result. Compute the "
                 "array again."
@@ -244,6 +244,6 @@ def array_of(value: Value, reason: str = "value read") -> jax.Array:
         # since the segment itself has ended without an error.
         if segment is not None:  # otherwise another thread has just computed it
             segment.finish(reason)
-        tried = segment
+        flushed = segment
     array: jax.Array = value.array
     return array

@@ -13,7 +13,7 @@ from mixnet.symbol.numpy.symbol import _Symbol
 
 
 def hooks(
-    module: str, here: dict[str, Any]
+    module: str, namespace: dict[str, Any]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a module that has the functions of ``module``."""
 
@@ -33,10 +33,10 @@ def hooks(
             with face(_Symbol):
                 return value(*args, **kwargs)
 
-        here[name] = composing
+        namespace[name] = composing
         return composing
 
     def __dir__() -> list[str]:
-        return sorted({*here, *dir(importlib.import_module(module))})
+        return sorted({*namespace, *dir(importlib.import_module(module))})
 
     return __getattr__, __dir__

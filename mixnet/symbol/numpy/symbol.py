@@ -9,7 +9,7 @@ import numpy as onp
 
 from mixnet import numpy as functions
 from mixnet.base import AttributeTypeError, IndexingError
-from mixnet.numpy.call import call, name_of
+from mixnet.numpy.call import call, name_of, order_of_axes
 from mixnet.ops.op import Op
 from mixnet.ops.schema.docstrings import with_arguments
 from mixnet.symbol.compose import compose
@@ -86,9 +86,7 @@ class _Symbol(Symbol):
 
     def transpose(self, *axes: Any) -> Any:
         """Axes in another order, reversed by default."""
-        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
-            axes = tuple(axes[0] or ())
-        return functions.transpose(self, axes or None)
+        return functions.transpose(self, order_of_axes(axes))
 
     @property
     def T(self) -> Any:

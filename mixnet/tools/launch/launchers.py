@@ -13,8 +13,8 @@ from mixnet.tools.launch.plan import LaunchError, Plan, Process, name_of
 
 def processes(plan: Plan) -> list[Process]:
     """What to start for a plan, the scheduler first."""
-    here = () if plan.launcher == "ssh" else _servers(plan)
-    return [_scheduler(plan), *here, *LAUNCHERS[plan.launcher](plan)]
+    local = () if plan.launcher == "ssh" else _servers(plan)
+    return [_scheduler(plan), *local, *LAUNCHERS[plan.launcher](plan)]
 
 
 def _scheduler(plan: Plan) -> Process:
@@ -234,10 +234,10 @@ def copying(plan: Plan) -> list[tuple[str, ...]]:
     """Command lines that bring the working folder to all machines, for ``--sync-dst-dir``."""
     if not plan.folder or plan.launcher not in ("ssh", "mpi"):
         return []
-    here = f"{Path.cwd()}/"
+    folder = f"{Path.cwd()}/"
     commands: list[tuple[str, ...]] = []
     for host in dict.fromkeys(plan.hosts):
         name, _, port = host.partition(":")
         shell = shlex.join((*SSH, *(("-p", port) if port else ())))
-        commands.append(("rsync", "-az", "-e", shell, here, f"{name}:{plan.folder}/"))
+        commands.append(("rsync", "-az", "-e", shell, folder, f"{name}:{plan.folder}/"))
     return commands

@@ -85,10 +85,10 @@ def _judged(host: str, plan: Plan, code: int, out: str, error: str) -> str:
     if code:
         return f"  {host}: Python, mixnet or JAX is missing there: {last}"
     jax = metadata.version("jax")  # which need not be imported here
-    here, there = ["found", _PACKAGE_VERSION, jax], out.split()[-3:]
-    if here != there:
+    local, remote = ["found", _PACKAGE_VERSION, jax], out.split()[-3:]
+    if local != remote:
         return (
-            f"  {host}: mixnet {there[-2:][0]} and JAX {there[-1]}, here mixnet {_PACKAGE_VERSION} and "
+            f"  {host}: mixnet {remote[-2:][0]} and JAX {remote[-1]}, here mixnet {_PACKAGE_VERSION} and "
             f"JAX {jax}. Install the same versions."
         )
     return ""

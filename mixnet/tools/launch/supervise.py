@@ -185,18 +185,18 @@ class Supervisor:
         """Of those that failed the first one that did so by itself."""
         self._let_end(GRACE, candidates)
         failed = [each for each in candidates if each.code]
-        own = [each for each in failed if not _is_of_another(each.code)]
+        by_themselves = [each for each in failed if not _is_of_another(each.code)]
         # The scheduler ended because of it.
         of_all = [each for each in failed if each.process.starts_all]
-        if not any(each.process.is_worker for each in (*own, *of_all)):
+        if not any(each.process.is_worker for each in (*by_themselves, *of_all)):
             # What the others have lost may seem to run: its machine cannot be reached.
             names = self._lost()
             unreachable = [
                 each for each in candidates if each.code is None and each.process.name in names
             ]
             failed = unreachable or failed
-            own = [] if unreachable else own
-        return min(of_all or own or failed, key=lambda each: each.ended)
+            by_themselves = [] if unreachable else by_themselves
+        return min(of_all or by_themselves or failed, key=lambda each: each.ended)
 
     def _name(self, failed: Running) -> str:
         """Which process that was; of several workers that one command started, the scheduler knows."""
@@ -205,18 +205,20 @@ class Supervisor:
         codes = failed.output.codes
         self._let_end(NAMES, [self.running[0]])
         lost = self._lost()
-        own = [name for name, code in codes.items() if not _is_of_another(code)]
-        return [*lost, *own, failed.process.name][0]
+        causes = [name for name, code in codes.items() if not _is_of_another(code)]
+        return [*lost, *causes, failed.process.name][0]
 
     def _lost(self) -> list[str]:
         """The worker that the scheduler says was lost, if it does."""
         lines = self.running[0].output.last("scheduler")
         return [match[1] for line in lines if (match := _LOST.match(line))]
 
-    def _let_end(self, seconds: float, those: Sequence[Running]) -> None:
+    def _let_end(self, seconds: float, processes: Sequence[Running]) -> None:
         end = time.monotonic() + seconds
         while (
-            any(each.code is None for each in those) and time.monotonic() < end and not self.signal
+            any(each.code is None for each in processes)
+            and time.monotonic() < end
+            and not self.signal
         ):
             time.sleep(0.05)
 

@@ -15,31 +15,35 @@ def program_names(pictured: Pictured) -> dict[str, str]:
     are called as what they are of, with ``∇`` before it. Other rows that stand in no block are left out.
     """
     occurrences = Counter(row["path"] for row in pictured.rows if row["part"] == "forward")
-    whole = pictured.blocks.get((), ("", ""))[1]
+    network_prefix = pictured.blocks.get((), ("", ""))[1]
     names: dict[str, str] = {}
     for row in pictured.rows:
         path = row["path"]
-        if row["part"] == "backward" or (not path and not row["name"].startswith(whole or "/")):
+        if row["part"] == "backward" or (
+            not path and not row["name"].startswith(network_prefix or "/")
+        ):
             continue
         # Where there is a loss, the network itself stands in a block of its name.
-        is_whole = bool(whole) and pictured.blocks.get(path[:1], ("", ""))[1] == whole
+        is_whole = (
+            bool(network_prefix) and pictured.blocks.get(path[:1], ("", ""))[1] == network_prefix
+        )
         parts = list(path[1:] if is_whole else path)
         if row["op"] is None or occurrences[path] > 1:
             prefix = pictured.blocks.get(path, ("", ""))[1] or "_".join(
-                [whole.rstrip("_"), *path, ""]
+                [network_prefix.rstrip("_"), *path, ""]
             )
             parts += filter(None, [_tail(row["name"], prefix)])
         if parts:
             names[row["name"]] = ".".join(parts)
     known = {row["name"] for row in pictured.rows if row["part"] != "backward"}
     for row in pictured.rows:
-        own = twin(row["name"])
-        if row["part"] == "backward" and own in known:
-            names[row["name"]] = f"∇ {names.get(own, own)}"
+        base_name = twin(row["name"])
+        if row["part"] == "backward" and base_name in known:
+            names[row["name"]] = f"∇ {names.get(base_name, base_name)}"
     return names
 
 
 def _tail(name: str, prefix: str) -> str:
     """The name without what its block's names begin with."""
-    own = name.rpartition("/")[2].removeprefix(prefix.lstrip("_"))
-    return re.sub(r"^fwd(_|$)|_fwd$", "", own).strip("_")
+    base_name = name.rpartition("/")[2].removeprefix(prefix.lstrip("_"))
+    return re.sub(r"^fwd(_|$)|_fwd$", "", base_name).strip("_")

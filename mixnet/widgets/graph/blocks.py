@@ -109,9 +109,11 @@ def plain_name(name: str, prefixes: Sequence[str]) -> str:
 
     What a block computes alone is called as the block is: ``dense0`` for ``dense0_fwd``.
     """
-    own = name.removesuffix("_fwd")
-    prefix = next((each for each in prefixes if each and own.startswith(each) and own != each), "")
-    return own.removeprefix(prefix).rpartition("/")[2].lstrip("_") or name
+    base = name.removesuffix("_fwd")
+    prefix = next(
+        (each for each in prefixes if each and base.startswith(each) and base != each), ""
+    )
+    return base.removeprefix(prefix).rpartition("/")[2].lstrip("_") or name
 
 
 def _prefix(kinds: Mapping[Path, tuple[str, str]], path: Path) -> str:

@@ -85,6 +85,9 @@ class Calls:
         self._times[path] += 1
         if self._times[path] > 1:
             path = (*path[:-1], f"{path[-1]} #{self._times[path]}")
+        self._push(path, block)
+
+    def _push(self, path: Path, block: Block) -> None:
         self.kinds[path] = (type(block).__name__, block.prefix)
         self._stack.append(path)
 
@@ -118,8 +121,7 @@ class Calls:
     def run(self, block: Block, inputs: Sequence[Any]) -> Any:
         """Forward of the network, for a loss behind it: its nodes stand in a block of its name."""
         path = (block.name,)
-        self.kinds[path] = (type(block).__name__, block.prefix)
-        self._stack.append(path)
+        self._push(path, block)
         result = block(*inputs)
         self._stack.pop()
         self._note(result, path, set(_nodes(list(inputs))))

@@ -20,8 +20,8 @@ Row = Mapping[str, Any]
 def difference(before: Pictured, after: Pictured) -> tuple[Pictured, dict[str, list[Any]]]:
     """Both graphs in one, and what happened to each node: columns ``change`` and ``told``.
 
-    Removed nodes keep their inputs. What :func:`mixnet.passes.changes.changes` tells of two graphs is
-    told here of their rows.
+    Removed nodes keep their inputs. This compares the rows of two pictures;
+    :func:`mixnet.passes.changes.changes` compares two graphs.
     """
     before = _as_named_in(after, before)
     old = {row["name"]: row for row in before.rows}
@@ -37,32 +37,19 @@ def difference(before: Pictured, after: Pictured) -> tuple[Pictured, dict[str, l
     names = [row["name"] for row in before.rows]
     for row in rows[len(after.rows) :]:
         row["inputs"] = [[number[names[i]], port] for i, port in row["inputs"]]
-    change, notes = [], []
     inside = {name for parts in expanded.values() for name in parts}
+    change, notes = [], []
     for row in rows:
-        status, text = SAME, ""
         name = row["name"]
         if name not in new:
-            if name in merged:
-                status, text = MERGED, f"into {merged[name]}"
-            elif name in expanded:
-                status, text = EXPANDED, f"into {how_many(len(expanded[name]), 'node')}"
-            else:
-                status = REMOVED
+            status, text = _fate(name, merged, expanded)
         elif name not in old:
             status, text = ADDED, "part of a node that was expanded" if name in inside else ""
         elif _operation(old[name]) != _operation(row):
             status, text = CHANGED, f"from {_text(old[name])} to {_text(row)}"
         else:
             was = _inputs(old[name], before.rows, merged)
-            now = _inputs(row, after.rows, {})
-            # An input that a block stood for is one of the block's nodes now: no news.
-            if (
-                row["op"] is not None
-                and was != now
-                and not any(each.split("[")[0] in expanded for each in was)
-            ):
-                status, text = REWIRED, f"reads {', '.join(now)}; read {', '.join(was)}"
+            status, text = _rewired(row, was, _inputs(row, after.rows, {}), expanded)
         change.append(status)
         notes.append(text)
     joined = Pictured(
@@ -72,6 +59,28 @@ def difference(before: Pictured, after: Pictured) -> tuple[Pictured, dict[str, l
     counts = [f"{change.count(k)} {word}" for k, word in _WORDS.items() if k in change]
     joined.notes.append(", ".join(counts) or "Nothing changed.")
     return joined, {"change": change, "told": notes}
+
+
+def _fate(
+    name: str, merged: Mapping[str, str], expanded: Mapping[str, list[str]]
+) -> tuple[int, str]:
+    """What became of a node that is gone."""
+    if name in merged:
+        return MERGED, f"into {merged[name]}"
+    if name in expanded:
+        return EXPANDED, f"into {how_many(len(expanded[name]), 'node')}"
+    return REMOVED, ""
+
+
+def _rewired(
+    row: Row, was: list[str], now: list[str], expanded: Mapping[str, list[str]]
+) -> tuple[int, str]:
+    """Whether a node with the same operation has other inputs."""
+    # An input that was a block is one of the block's nodes now, which is no change.
+    from_block = any(each.split("[")[0] in expanded for each in was)
+    if row["op"] is None or was == now or from_block:
+        return SAME, ""
+    return REWIRED, f"reads {', '.join(now)}; read {', '.join(was)}"
 
 
 def _as_named_in(after: Pictured, before: Pictured) -> Pictured:
@@ -91,10 +100,10 @@ def _as_named_in(after: Pictured, before: Pictured) -> Pictured:
         blocks[path] = after.blocks.get(path, (kind, prefix))
     rows = []
     for row in before.rows:
-        own = before.blocks.get(row["path"], ("", ""))[1]
+        prefix_before = before.blocks.get(row["path"], ("", ""))[1]
         name = row["name"]
-        if own and name.startswith(own):
-            name = blocks[row["path"]][1] + name.removeprefix(own)
+        if prefix_before and name.startswith(prefix_before):
+            name = blocks[row["path"]][1] + name.removeprefix(prefix_before)
         rows.append({**row, "name": name})
     return replace(before, rows=rows, blocks=blocks)
 
@@ -132,14 +141,14 @@ def _merged(before: Sequence[Row], new: Mapping[str, Row]) -> dict[str, str]:
             inputs = tuple((value[i], port) for i, port in row["inputs"])
             key = (row["op"], tuple(row["attributes"].items()), inputs)
         value.append(known.setdefault(key, len(known)))
-    stands: dict[int, str] = {}
+    remaining: dict[int, str] = {}  # number of a value: a node of the new graph that computes it
     for row in before:
         if row["name"] in new:
-            stands.setdefault(value[row["id"]], row["name"])
+            remaining.setdefault(value[row["id"]], row["name"])
     return {
-        row["name"]: stands[value[row["id"]]]
+        row["name"]: remaining[value[row["id"]]]
         for row in before
-        if row["name"] not in new and value[row["id"]] in stands
+        if row["name"] not in new and value[row["id"]] in remaining
     }
 
 

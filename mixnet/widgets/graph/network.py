@@ -56,9 +56,7 @@ def of_block(
             return block(*arguments)
         return calls.outside(loss, calls.run(block, arguments[:-1]), arguments[-1])
 
-    parameters = {each.name: each for each in block.collect_params().values()}
-    for each in block._walk():
-        parameters.update({one.name: one for one in each._reg_params.values()})
+    parameters = block._all_parameters()
     trainable = [name for name, each in parameters.items() if each.grad_req != "null"]
     notes = [] if not train or trainable else ["There are no gradients: no parameter requires one."]
     count = len(leaves)
@@ -186,8 +184,8 @@ def _place(
     pictured.blocks = dict(calls.kinds)
     for row in pictured.rows:
         part, name = parts.split(row["name"]) if parts is not None else ("", row["name"])
-        own = twin(name)
-        path = paths.get(name, paths.get(own, ()))
+        base_name = twin(name)
+        path = paths.get(name, paths.get(base_name, ()))
         row["path"] = (part, *path) if part else path
         if part:
             for depth in range(len(path) + 1):
@@ -197,6 +195,6 @@ def _place(
         row["device"] = row["device"] or device
         if parts is not None and row["op"] is not None:
             row["device"] = parts.device(name, row["device"])
-        source = lines.get(name) or lines.get(own)
+        source = lines.get(name) or lines.get(base_name)
         if row["source"] is None and source is not None:
             row["source"] = source.to_dict()

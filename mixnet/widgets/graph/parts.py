@@ -37,8 +37,8 @@ class Parts:
 
     def split(self, name: str) -> tuple[str, str]:
         """The part and the name in the network of a node of ``symbol``; no part for what XLA computes."""
-        part, _, own = name.partition("/")
-        return (part, own) if own and part in self.names else ("", name)
+        part, _, rest = name.partition("/")
+        return (part, rest) if rest and part in self.names else ("", name)
 
     def device(self, name: str, device: str) -> str:
         """Where a node runs, by its name in the network: its backend, and the device."""

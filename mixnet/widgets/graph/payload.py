@@ -235,9 +235,9 @@ class Reader:
         """
         block = self.blocks[node]
         strings, prefixes = self.payload["strings"], self.payload["blocks"].get("prefix", ())
-        own = strings[prefixes[block]] if 0 <= block < len(prefixes) else ""
+        prefix = strings[prefixes[block]] if 0 <= block < len(prefixes) else ""
         known = self.labels.get(str(node))
-        return known or plain_name(self.names[node], [own, self.payload["prefix"]])
+        return known or plain_name(self.names[node], [prefix, self.payload["prefix"]])
 
     def outermost(self, node: int) -> int:
         """The outermost closed block that a node stands in, -1 for none."""

@@ -39,20 +39,20 @@ def picture(
         selected: a node.
     """
     read = Reader(payload, opened)
-    boxes, stands = _boxes(read)
+    boxes, box_of = _boxes(read)
     hidden = max(0, len(boxes) - _MOST)
     boxes = boxes[:_MOST]
     faces = [_face(read, key) for key in boxes]
-    kinds = _edges(read, stands, len(boxes))
-    twice = _read_twice(read, stands)
-    outputs = {stands[node] for node in payload["heads"] if node in stands}
+    kinds = _edges(read, box_of, len(boxes))
+    read_twice = _read_twice(read, box_of)
+    outputs = {box_of[node] for node in payload["heads"] if node in box_of}
     sizes = [
         (max(84.0, 7.7 * max(columns(title), 0.84 * columns(second)) + 20), 38.0)
         for title, second, _, _ in faces
     ]
     weights = [0.05 if kind == "kept" else 1.0 for kind in kinds.values()]
     layout = layered(sizes, list(kinds), weights=weights)
-    window = _window(layout, sizes, room, stands.get(-1 if selected is None else selected))
+    window = _window(layout, sizes, room, box_of.get(-1 if selected is None else selected))
     shown = [window.holds(*each) for each in zip(layout.corners, sizes, strict=True)]
     notes = _notes(payload, hidden)
     if not all(shown):
@@ -74,12 +74,12 @@ def picture(
     for (a, b), kind, path in zip(kinds, kinds.values(), layout.paths, strict=True):
         if shown[a] or shown[b]:
             _draw_edge(drawn, kind, path, shown[a], shown[b])
-            if (a, b) in twice:
+            if (a, b) in read_twice:
                 _draw_beside(drawn, curve(path), "s-line", shown[b])
-    for i, (key, face, corner, size, whole) in enumerate(
+    for i, (key, face, corner, size, is_drawn) in enumerate(
         zip(boxes, faces, layout.corners, sizes, shown, strict=True)
     ):
-        if whole:
+        if is_drawn:
             if i in outputs:
                 drawn.rect(corner[0], corner[1] + size[1] + 2, size[0], 3, "f-fg")
             _draw_box(drawn, face, corner, size, key < 0, key >= 0 and read.ops[key] is None)
@@ -117,12 +117,12 @@ def _window(
     layout: Layout, sizes: Sequence[tuple[float, float]], room: tuple[float, float], at: int | None
 ) -> _Window:
     """All of a layout if it can be read in the room, otherwise what is around a box."""
-    whole = min(1.0, room[0] / layout.width, room[1] / layout.height)
-    scale = whole if whole >= _LEAST else _PART
+    fitting = min(1.0, room[0] / layout.width, room[1] / layout.height)
+    scale = fitting if fitting >= _LEAST else _PART
     width, height = min(layout.width, room[0] / scale), min(layout.height, room[1] / scale)
     at = 0 if at is None or at >= len(sizes) else at
     left = top = 0.0
-    if sizes and whole < scale:
+    if sizes and fitting < scale:
         (x, y), (wide, tall) = layout.corners[at], sizes[at]
         left = min(max(0.0, x + wide / 2 - width / 2), layout.width - width)
         top = min(max(0.0, y + tall / 2 - height / 2), layout.height - height)
@@ -131,17 +131,17 @@ def _window(
 
 def _boxes(read: Reader) -> tuple[list[int], dict[int, int]]:
     """What each box is, a node or ``~block``, and the box in which each node is."""
-    stands: dict[int, int] = {}
+    box_of: dict[int, int] = {}
     number: dict[int, int] = {}
     for node, part in enumerate(read.parts):
         block = read.outermost(node)
         if part == "parameter" and block < 0:
             continue
-        stands[node] = number.setdefault(node if block < 0 else ~block, len(number))
-    return list(number), stands
+        box_of[node] = number.setdefault(node if block < 0 else ~block, len(number))
+    return list(number), box_of
 
 
-def _edges(read: Reader, stands: Mapping[int, int], count: int) -> dict[tuple[int, int], str]:
+def _edges(read: Reader, box_of: Mapping[int, int], count: int) -> dict[tuple[int, int], str]:
     """The kind of each edge between the first ``count`` boxes.
 
     Gradients flow against the edges of forward: an edge that both use is drawn once, as ``both``.
@@ -149,7 +149,7 @@ def _edges(read: Reader, stands: Mapping[int, int], count: int) -> dict[tuple[in
     kinds: dict[tuple[int, int], str] = {}
     for node, inputs in enumerate(read.inputs):
         for origin in inputs:
-            a, b = stands.get(origin), stands.get(node)
+            a, b = box_of.get(origin), box_of.get(node)
             if a is None or b is None or a == b or max(a, b) >= count:
                 continue
             backward = read.parts[node] == "backward"
@@ -163,14 +163,14 @@ def _edges(read: Reader, stands: Mapping[int, int], count: int) -> dict[tuple[in
     return kinds
 
 
-def _read_twice(read: Reader, stands: Mapping[int, int]) -> set[tuple[int, int]]:
+def _read_twice(read: Reader, box_of: Mapping[int, int]) -> set[tuple[int, int]]:
     """Pairs of operations of which the second reads the first more than once: ``x * x``."""
     return {
-        (stands[origin], stands[node])
+        (box_of[origin], box_of[node])
         for node, inputs in enumerate(read.inputs)
         if read.parts[node] == "forward" and read.outermost(node) < 0
         for origin, times in Counter(inputs).items()
-        if times > 1 and origin in stands and node in stands and read.outermost(origin) < 0
+        if times > 1 and origin in box_of and node in box_of and read.outermost(origin) < 0
     }
 
 

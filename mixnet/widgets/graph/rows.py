@@ -118,10 +118,10 @@ def prefix_paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, Path]:
     for row in operations:
         # In ONNX files: nodes that prepare the inputs of ``outer``.
         outer = row["name"].partition("/")[0]
-        own = outer if outer in names else row["name"]
-        if _is_automatic(row) or "/" in own:
+        label = outer if outer in names else row["name"]
+        if _is_automatic(row) or "/" in label:
             continue
-        tokens = [t for t in own.split("_")[:-1] if t]
+        tokens = [t for t in label.split("_")[:-1] if t]
         parts[row["name"]] = tokens
         for depth in range(1, len(tokens) + 1):
             prefix = tuple(tokens[:depth])
@@ -133,22 +133,22 @@ def prefix_paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, Path]:
         above = len(operations)
         for depth in range(1, len(tokens) + 1):
             waiting.append(tokens[depth - 1])
-            here = count[tuple(tokens[:depth])]
-            if here < 2:
+            shared = count[tuple(tokens[:depth])]
+            if shared < 2:
                 break
-            if here == len(parts):  # all share it: it is no block, and no part of a block's name
+            if shared == len(parts):  # all share it: it is no block, and no part of a block's name
                 waiting = []
-            elif here < above:
+            elif shared < above:
                 path.append("_".join(waiting))
-                waiting, above = [], here
+                waiting, above = [], shared
         paths[name] = tuple(path)
     by_name = {row["id"]: row["name"] for row in rows}
     for row in rows:  # variables stand with who reads them first; gradients with their operation
         if row["op"] is None:
             continue
-        own = paths.get(row["name"]) or paths.get(twin(row["name"])) or ()
-        paths.setdefault(row["name"], own)
+        own_path = paths.get(row["name"]) or paths.get(twin(row["name"])) or ()
+        paths.setdefault(row["name"], own_path)
         for place, (number, _) in enumerate(row["inputs"]):
             if place and rows[number]["op"] is None:
-                paths.setdefault(by_name[number], own)
+                paths.setdefault(by_name[number], own_path)
     return paths

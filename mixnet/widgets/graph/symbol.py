@@ -120,16 +120,16 @@ def with_gradients(
     graph: Graph, inputs: list[Known] | None, trainable: Sequence[str], title: str, kind: str
 ) -> Pictured:
     """Rows of a graph and of the gradients of some inputs."""
-    whole = training_graph(graph, dict.fromkeys(trainable, "write"))
+    complete = training_graph(graph, dict.fromkeys(trainable, "write"))
     specs = None
     known = None
     if inputs is not None:
         forward = specs_of(graph, inputs)
         heads = [forward[head] for head in graph.heads[: graph.num_outputs]]
         known = [*inputs, *heads]
-        specs = specs_of(whole.graph, known)
-    rows = rows_of(whole.graph, specs, title, kind)
-    rows.graph, rows.inputs = whole.graph, known
+        specs = specs_of(complete.graph, known)
+    rows = rows_of(complete.graph, specs, title, kind)
+    rows.graph, rows.inputs = complete.graph, known
     for row in rows.rows:
         if row["name"].startswith("gradient of output"):
             row["part"] = "backward"

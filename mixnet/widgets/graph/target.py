@@ -119,9 +119,9 @@ def _of_call(
             empty.error = _error(failed)
             return empty
     parts = [_of_program(program, title) for program in network.programs]
-    whole = parts[0] if len(parts) == 1 else _joined(parts, network.programs, title)
-    whole.error = _error(failed)
-    return whole
+    joined = parts[0] if len(parts) == 1 else _joined(parts, network.programs, title)
+    joined.error = _error(failed)
+    return joined
 
 
 def _of_program(program: Recording, title: str) -> Pictured:
@@ -141,21 +141,21 @@ def _of_program(program: Recording, title: str) -> Pictured:
 
 def _joined(parts: Sequence[Pictured], programs: Sequence[Recording], title: str) -> Pictured:
     """Programs that run one after another in one picture."""
-    whole = Pictured(title, "function", [], [])
+    joined = Pictured(title, "function", [], [])
     for number, (rows, program) in enumerate(zip(parts, programs, strict=True)):
-        first = len(whole.rows)
+        first = len(joined.rows)
         reason = program.recorded.reason
         for row in rows.rows:
             row["id"] += first
             row["name"] = f"segment{number}/{row['name']}"
             row["inputs"] = [[i + first, k] for i, k in row["inputs"]]
             row["path"] = (f"segment {number} (until {reason})", *row["path"])
-            whole.rows.append(row)
-        whole.heads += [[i + first, k] for i, k in rows.heads]
-    whole.notes.append(
+            joined.rows.append(row)
+        joined.heads += [[i + first, k] for i, k in rows.heads]
+    joined.notes.append(
         f"Values are read during the call, so {how_many(len(parts), 'program')} run, one after another."
     )
-    return whole
+    return joined
 
 
 def _title(graph: Graph) -> str:

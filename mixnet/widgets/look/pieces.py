@@ -113,9 +113,9 @@ def _meaning(pictured: Pictured, program: Program, segment: int | None) -> dict[
     meant: dict[int, list[int]] = {}
     for row in rows:
         name = row["name"].removeprefix(prefix).rpartition("/")[2]
-        own = recorded.get(row["name"], name)
+        base_name = recorded.get(row["name"], name)
         if row["part"] == "backward" and name not in steps:
             forward = twin(row["name"])
-            own = f"{recorded.get(forward, forward).rpartition('/')[2]}_backward"
-        meant[row["id"]] = sorted(set(steps.get(own, ())))
+            base_name = f"{recorded.get(forward, forward).rpartition('/')[2]}_backward"
+        meant[row["id"]] = sorted(set(steps.get(base_name, ())))
     return meant

@@ -99,9 +99,9 @@ class Run:
 
     def _call(self, node: Node) -> tuple[Any, list[Any]]:
         """What runs a node, and what it takes behind its arrays: a stream of random numbers, and numbers."""
-        own = node.op.run_on_host
-        if own is not None:
-            return lambda *arrays: own(arrays), []
+        run_on_host = node.op.run_on_host
+        if run_on_host is not None:
+            return lambda *arrays: run_on_host(arrays), []
         known = tuple(self._specs[entry] for entry in node.inputs)
         scalars = [self._scalars[s] if type(s) is ScalarSlot else s for s in node.scalars]
         more: list[Any] = []

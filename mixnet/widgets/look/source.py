@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import linecache
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mixnet.process.source import known_as
-from mixnet.stages.stages import codes_of
+from mixnet.stages.stages import lines_of_code
 from mixnet.widgets.svg import short
 
 LINE = 240  # most characters of a line
@@ -23,14 +22,7 @@ def source_of(
     The lines are the code of the target, and all lines that rows come from: where an operation is called,
     and where the layer that called it was made.
     """
-    lines_of: dict[str, set[int]] = {}
-    for code in [] if target is None else codes_of(target):
-        try:
-            text, first = inspect.getsourcelines(code)
-        except (OSError, TypeError):
-            continue  # typed at a prompt, or made by exec: there is no text
-        first = max(first, 1)
-        lines_of.setdefault(code.co_filename, set()).update(range(first, first + len(text)))
+    lines_of = {} if target is None else lines_of_code(target)
     places = [_places(row["source"]) for row in rows]
     for place in places:
         for file, line in place:

@@ -43,7 +43,7 @@ class Subject:
         target: what the user's lines are of: a block or a function, None where there is none of the user's.
         values: an array for each input of the graph, by name, None where one of them is not known.
         absent: names of the inputs of a symbol that have no array.
-        again: of a block, the same for another batch, with its parameters as they are then.
+        rerun: of a block, the same for another batch, with its parameters as they are then.
         memory: makes the payload of its memory plans, None where shapes are not known.
         staged: makes all stages of what runs, None where the compiler is asked for the graph as it is.
         runs: why nobody is asked what runs, empty where the compiler is.
@@ -55,7 +55,7 @@ class Subject:
     target: Any = None
     values: Values | None = None
     absent: Sequence[str] = ()
-    again: Callable[[Sequence[Any]], Values | None] | None = None
+    rerun: Callable[[Sequence[Any]], Values | None] | None = None
     memory: Callable[[], dict[str, Any]] | None = None
     staged: Callable[[], Stages] | None = None
     runs: str = ""
@@ -245,7 +245,7 @@ def _of_block(
         subject.memory = None
         return subject
 
-    def again(inputs: Sequence[Any]) -> Values | None:
+    def rerun(inputs: Sequence[Any]) -> Values | None:
         leaves, _ = flatten(tuple(inputs))
         arrays = dict(zip(sorted(picture.data, key=_number), leaves, strict=False))
         for block_ in (block, loss):
@@ -254,7 +254,7 @@ def _of_block(
                     arrays[each.name] = each.data()
         return _values(picture, arrays)
 
-    subject.values, subject.again = again(inputs), again
+    subject.values, subject.rerun = rerun(inputs), rerun
     subject.staged = lambda: stages(block, *inputs, train=train, loss=loss, run=False)
     return subject
 
@@ -308,14 +308,14 @@ def _of_function(
     subject = Subject(picture, function)
     if picture.error is None:
         subject.staged = lambda: stages(function, *inputs, train=train or None, run=False, **named)
-    if picture.graph is not None and picture.inputs is not None:
-        graph, known = picture.graph, picture.inputs
+    graph = picture.graph
+    if graph is not None and picture.inputs is not None:
         subject.values = {
             graph.names[node]: NDArray._wrap(leaf).asnumpy()
             for node, leaf in zip(graph.inputs, picture.leaves, strict=True)
             if node in graph.names
         }
-        subject.memory = lambda: payload_of(_Planned(picture.title, graph, known), False)  # type: ignore[arg-type]
+        subject.memory = _memory_of(picture)
     return subject
 
 
@@ -323,11 +323,16 @@ def _of_jax(
     function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]
 ) -> Subject:
     picture, values = jax_function.pictured(function, inputs, named)
-    assert picture.graph is not None and picture.inputs is not None
-    graph, known = picture.graph, picture.inputs
     subject = Subject(picture, _as_written(function), values)
-    subject.memory = lambda: payload_of(_Planned(picture.title, graph, known), False)  # type: ignore[arg-type]
+    subject.memory = _memory_of(picture)
     return subject
+
+
+def _memory_of(picture: Pictured) -> Callable[[], dict[str, Any]]:
+    """Plans the memory of a picture's graph, when the pane is opened."""
+    graph, inputs = picture.graph, picture.inputs
+    assert graph is not None and inputs is not None
+    return lambda: payload_of(_Planned(picture.title, graph, inputs), False)  # type: ignore[arg-type]
 
 
 def _as_written(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -352,10 +357,8 @@ def _of_torch(
             "loss=, and call module.train() first."
         )
     picture, values = torch_module.pictured(module, inputs, named)
-    assert picture.graph is not None and picture.inputs is not None
-    graph, known = picture.graph, picture.inputs
     subject = Subject(picture, torch_module.forward_of(module), values)
-    subject.memory = lambda: payload_of(_Planned(picture.title, graph, known), False)  # type: ignore[arg-type]
+    subject.memory = _memory_of(picture)
     subject.runs = (
         "torch runs modules operator by operator, as the engine pane shows; torch.compile is not "
         "used."

@@ -307,8 +307,8 @@ class _Reading:
         inputs = tuple(entry for n in tensors for entry in entries[n][:1] if entry is not None)
         op = Aten(call, tensors, specs)
         # What a module makes alone is called as the module is, see ``widgets.graph.blocks.labels_of``.
-        own = "fwd" if path and self._calls[path] == 1 else op.name.strip("_")
-        node = Node(op, (), (), inputs, self._fresh(inside + own))
+        label = "fwd" if path and self._calls[path] == 1 else op.name.strip("_")
+        node = Node(op, (), (), inputs, self._fresh(inside + label))
         place = _line(call.meta.get("stack_trace") or "")
         if place is not None:
             node.source = place

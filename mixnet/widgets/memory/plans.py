@@ -23,6 +23,7 @@ from mixnet.process.source import in_project, source_lines
 from mixnet.runtime.compile.lower import lower
 from mixnet.runtime.compile.scope import compiling_for
 from mixnet.stages.graph_data import part_of
+from mixnet.stages.recording import forward_with
 from mixnet.symbol.binding import requests_by_name
 from mixnet.symbol.memory import graph_to_plan, recompute_mode
 from mixnet.symbol.symbol import Symbol
@@ -115,10 +116,7 @@ class PlanRequest:
                 f"if there is a loss."
             )
 
-        def with_loss(*arguments: Any) -> Any:
-            return loss(block.forward(*arguments[:-1]), arguments[-1])
-
-        forward = block.forward if loss is None else with_loss
+        forward = forward_with(loss, block)
         try:
             with source_lines(boundary):
                 composed = Composition(forward, structure, len(leaves))
@@ -169,15 +167,15 @@ def payload_of(request: PlanRequest, xla: bool | None) -> dict[str, Any]:
     graph_of: dict[bool, int] = {}  # recomputing or not -> number of the graph
     plain: MemoryPlan | None = None
     for name, options in PLANS.items():
-        again = "recompute" in options
-        if again and not any(each != "null" for each in request.requests.values()):
+        recomputes = "recompute" in options
+        if recomputes and not any(each != "null" for each in request.requests.values()):
             continue
         plan = request.plan(**options)
-        if again not in graph_of:
-            graph_of[again] = len(graphs)
-            graphs.append(_graph(plan, again, table))
+        if recomputes not in graph_of:
+            graph_of[recomputes] = len(graphs)
+            graphs.append(_graph(plan, recomputes, table))
         plain = plan if name == "both" else plain
-        plans.append(_plan(name, plan, graph_of[again]))
+        plans.append(_plan(name, plan, graph_of[recomputes]))
     assert plain is not None
     return {
         "schema": SCHEMA,
@@ -205,9 +203,9 @@ def in_program(memory: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str
 
 def _called(name: str, labels: Mapping[str, str]) -> str:
     for ending, word in (("_mirror", "again"), ("_kept", "saved")):  # of a graph that recomputes
-        own = name.removesuffix(ending)
-        if own != name:
-            return f"{labels.get(own, own)}, {word}"
+        base_name = name.removesuffix(ending)
+        if base_name != name:
+            return f"{labels.get(base_name, base_name)}, {word}"
     return labels.get(name, name)
 
 
@@ -239,7 +237,7 @@ def _placed(plan: MemoryPlan) -> list[Array]:
     return [each for each in plan.arrays if each.kind not in EXTERNAL or each.kind == "view"]
 
 
-def _graph(plan: MemoryPlan, again: bool, table: Table) -> dict[str, Any]:
+def _graph(plan: MemoryPlan, recomputes: bool, table: Table) -> dict[str, Any]:
     """Steps and placed arrays by columns, and where backward begins."""
     schedule, arrays = plan.schedule, _placed(plan)
     parts = [part_of(step.node) for step in schedule.steps]
@@ -251,7 +249,7 @@ def _graph(plan: MemoryPlan, again: bool, table: Table) -> dict[str, Any]:
     repeated = {
         number
         for number, step in enumerate(schedule.steps)
-        if again and number > turn and step.node.name.endswith("_mirror")
+        if recomputes and number > turn and step.node.name.endswith("_mirror")
     }
     number_of = {step.name: number for number, step in enumerate(schedule.steps)}
     outputs = [len(step.writes) for step in schedule.steps]
@@ -316,9 +314,8 @@ def _by_xla(plan: MemoryPlan, requested: bool | None) -> dict[str, Any]:
         requested = len(plan.schedule.steps) <= SMALL
     if not requested:
         return {"xla": None, "note": "not measured: pass xla=True to compile the network"}
-    graph, arrays = plan.schedule.graph, plan.schedule.arrays
-    inputs = [next(a for e, a in arrays.items() if e.node is node) for node in graph.inputs]
-    structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in inputs]
+    graph = plan.schedule.graph
+    structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in plan.schedule.inputs()]
     device = current_context().device
     with compiling_for(device):
         compiled = jax.jit(lower(graph)).lower(structs).compile()

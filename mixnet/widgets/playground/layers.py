@@ -25,8 +25,8 @@ class Layers:
         # path -> the block around it, its name there, the layer itself
         self._places: dict[str, tuple[Block, str, Block]] = {}
         self._paths: dict[str, str] = {}  # the same by attributes and numbers alone: body.0
-        for path, keys, parent, name, own in _walk(net, "", ""):
-            self._places[path] = parent, name, own
+        for path, keys, parent, name, layer in _walk(net, "", ""):
+            self._places[path] = parent, name, layer
             self._paths[keys] = path
         self.changes: dict[str, str] = {}
         """Changes of layers, by path: ``off``, or the name of an activation."""

@@ -234,7 +234,7 @@ class Playground(Look):
 
     def message(self, content: dict[str, Any]) -> None:
         """Handle a button of the page."""
-        does: dict[str, Callable[[], Any]] = {
+        actions: dict[str, Callable[[], Any]] = {
             "step": lambda: self.step(min(int(content["n"]), MOST_STEPS)),
             "rate": lambda: setattr(self, "learning_rate", float(content["rate"])),
             "off": lambda: self.off(content["layer"]),
@@ -243,7 +243,7 @@ class Playground(Look):
             "restore": self.restore,
             "poison": self.poison,
         }
-        act = does.get(content.get("do", ""))
+        act = actions.get(content.get("do", ""))
         if act is None:
             return
         try:
@@ -268,7 +268,7 @@ class Playground(Look):
         Raises:
             AttributeValueError: its shapes do not match.
         """
-        if subject.again is None or subject.pictured.error is not None:
+        if subject.rerun is None or subject.pictured.error is not None:
             reason = (
                 (subject.pictured.error or {}).get("text")
                 or "; ".join(subject.notes)
@@ -311,8 +311,8 @@ class Playground(Look):
         return self._with_play(payload, message)
 
     def _values(self, batch: Sequence[NDArray]) -> Any:
-        assert self._subject.again is not None
-        return self._subject.again(batch)
+        assert self._subject.rerun is not None
+        return self._subject.rerun(batch)
 
     def _refresh(self, message: str, batch: Sequence[NDArray] | None = None) -> None:
         ran = Run(self._subject.pictured, self._values(batch or self._batch))

@@ -185,24 +185,24 @@ def _by_xla(payload: dict[str, Any], pieces: list[Piece]) -> dict[str, Any]:
     items = payload["items"]
     means = f"XLA's fusion for {current_context().device.platform}; XLA runs mixnet's graphs"
     # A library call may leave its bias to the kernel behind it: it counts where its product is.
-    own = {n for piece in pieces if piece.is_library for n in piece.items}
-    place, again = [-1 - number for number in range(len(items))], []
+    in_libraries = {n for piece in pieces if piece.is_library for n in piece.items}
+    place, recomputed = [-1 - number for number in range(len(items))], []
     for number, piece in enumerate(pieces):
         for each in sorted(piece.items):
-            if items[each]["kind"] == "library" and each in own and not piece.is_library:
+            if items[each]["kind"] == "library" and each in in_libraries and not piece.is_library:
                 continue
             if place[each] >= 0:
-                again.append(items[each]["name"])
+                recomputed.append(items[each]["name"])
             place[each] = number
     place = numbered(place)
-    if not again and not judge(payload, place)["conflicts"]:
+    if not recomputed and not judge(payload, place)["conflicts"]:
         return {"name": "XLA", "means": means, "place": place}
     means += (
         (
-            f"; it recomputes {', '.join(dict.fromkeys(again))} in several kernels instead of "
+            f"; it recomputes {', '.join(dict.fromkeys(recomputed))} in several kernels instead of "
             "storing it, which the puzzle does not allow"
         )
-        if again
+        if recomputed
         else "; it fuses more than this puzzle allows"
     )
     return {
@@ -215,9 +215,8 @@ def _by_xla(payload: dict[str, Any], pieces: list[Piece]) -> dict[str, Any]:
 
 def xla_groups(items: Items, plan: MemoryPlan) -> list[Piece]:
     """The pieces of the program that XLA compiles for the graph, each with its operations."""
-    graph, arrays = plan.schedule.graph, plan.schedule.arrays
-    inputs = [next(a for e, a in arrays.items() if e.node is node) for node in graph.inputs]
-    structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in inputs]
+    graph = plan.schedule.graph
+    structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in plan.schedule.inputs()]
     function = lower(graph)
     with compiling_for(current_context().device), compiled_anew():
         text = (

@@ -157,8 +157,8 @@ def _fusion(svg: Svg, payload: dict[str, Any], place: list[int], wrong: set[int]
 
 
 def _scores(svg: Svg, payload: dict[str, Any], answer: dict[str, Any]) -> None:
-    own = {"name": "this answer", "means": "", "score": answer["score"]}
-    rows = [own, *payload["references"]]
+    this_answer = {"name": "this answer", "means": "", "score": answer["score"]}
+    rows = [this_answer, *payload["references"]]
     most = max(each["score"] for each in rows) or 1
     x = _LEFT + _AREA + 40
     svg.text(

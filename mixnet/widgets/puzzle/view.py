@@ -186,10 +186,11 @@ class Puzzle(View):
             f"{each['name']} {score_text(p, each['score'])}" for each in p["references"]
         )
         wrong = len(self.conflicts)
-        own = score_text(p, self.score) + (
+        score = score_text(p, self.score) + (
             f" with {wrong} conflict{'s' if wrong > 1 else ''}" if wrong else ""
         )
-        return f"Puzzle, {p['name']}: {_TO_DO[p['kind']].format(len(p['items']))}; this answer {own}; {known}"
+        task = _TO_DO[p["kind"]].format(len(p["items"]))
+        return f"Puzzle, {p['name']}: {task}; this answer {score}; {known}"
 
     def table(self) -> tuple[list[str], Iterable[Iterable[Any]]]:
         p, place = self.payload, self.answer
@@ -303,9 +304,9 @@ def _checked(payload: dict[str, Any], place: Sequence[Any]) -> list[Any]:
     checked: list[Any] = []
     for item, each in zip(items, place, strict=True):
         numbers = list(each) if kind == "tasks" and isinstance(each, (list, tuple)) else [each]
-        whole = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in numbers)
+        are_counts = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in numbers)
         threads = payload.get("threads", 0)
-        if not whole or (kind == "tasks" and (len(numbers) != 2 or numbers[0] >= threads)):
+        if not are_counts or (kind == "tasks" and (len(numbers) != 2 or numbers[0] >= threads)):
             raise AttributeValueError(
                 f"answer: {item['name']} takes "
                 f"{expected}{f', threads 0 to {threads - 1}' if threads else ''}; got {each!r}."

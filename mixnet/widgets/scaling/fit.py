@@ -114,10 +114,10 @@ def _identifiable(
     """The parameters that the points determine, at most as many as there are settings, in order."""
     names: list[str] = []
     for name in order:
-        tried = np.stack([columns[each] / seconds for each in [*names, name]], axis=1)
-        scale = np.linalg.norm(tried, axis=0)
+        columns_with = np.stack([columns[each] / seconds for each in [*names, name]], axis=1)
+        scale = np.linalg.norm(columns_with, axis=0)
         is_independent = (
-            scale.all() and np.linalg.matrix_rank(tried / scale, tol=1e-3) == len(names) + 1
+            scale.all() and np.linalg.matrix_rank(columns_with / scale, tol=1e-3) == len(names) + 1
         )
         if len(names) + 1 < settings and is_independent:
             names.append(name)

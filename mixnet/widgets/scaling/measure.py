@@ -53,17 +53,8 @@ def measure_scaling(
         AttributeValueError: the counts, repeats or batch are not positive numbers.
         ContextError: there are not enough devices.
     """
+    _check_arguments(devices, repeats, batch, kind)
     counts = list(devices)
-    if not counts or any(int(n) != n or n < 1 for n in counts) or len(set(counts)) < len(counts):
-        raise AttributeValueError(
-            f"devices: expected different counts from 1, such as (1, 2, 4), got {devices!r}."
-        )
-    if repeats < 1 or batch <= 0:
-        raise AttributeValueError(
-            f"repeats and batch: expected positive numbers, got {repeats} and {batch}."
-        )
-    if kind not in (None, "cpu", "gpu"):
-        raise AttributeValueError(f"kind: expected 'cpu' or 'gpu', got {kind!r}.")
     kind = _devices(kind, max(counts))
     steps: dict[int, Callable[[], Any]] = {}
     for n in counts:
@@ -99,6 +90,20 @@ def measure_scaling(
         "points": points,
     }
     return [run]
+
+
+def _check_arguments(devices: Sequence[int], repeats: int, batch: int, kind: str | None) -> None:
+    counts = list(devices)
+    if not counts or any(int(n) != n or n < 1 for n in counts) or len(set(counts)) < len(counts):
+        raise AttributeValueError(
+            f"devices: expected different counts from 1, such as (1, 2, 4), got {devices!r}."
+        )
+    if repeats < 1 or batch <= 0:
+        raise AttributeValueError(
+            f"repeats and batch: expected positive numbers, got {repeats} and {batch}."
+        )
+    if kind not in (None, "cpu", "gpu"):
+        raise AttributeValueError(f"kind: expected 'cpu' or 'gpu', got {kind!r}.")
 
 
 def _devices(kind: str | None, count: int) -> str:

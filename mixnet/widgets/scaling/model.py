@@ -90,9 +90,9 @@ def step_parts(
     m = {**DEFAULTS, **model}
     compute = m["t_compute"] * (m["batch"] if batch is None else batch)
     latency, transfer = exchange_parts(m, n, compression)
-    whole = latency + transfer
-    hidden = min(whole, m["overlap"] * compute)
-    shown = 0.0 if whole == 0 else 1 - hidden / whole
+    exchange = latency + transfer
+    hidden = min(exchange, m["overlap"] * compute)
+    shown = 0.0 if exchange == 0 else 1 - hidden / exchange
     parts = {
         "compute": compute,
         "serial": compute * m["serial"] * (n - 1),

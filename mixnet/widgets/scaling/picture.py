@@ -89,12 +89,15 @@ def panel(
         for p in run["points"]:
             at, level = place(p["n"], value(p["thr"], p["n"], of))
             low, high = (place(p["n"], value(p[key], p["n"], of))[1] for key in ("lo", "hi"))
-            title = (
-                f"{run['label']}, {how_many(p['n'], 'device')}: {digits_text(p['thr'])} samples/s "
-                f"({digits_text(p['lo'])} … {digits_text(p['hi'])}), {run['origin']}"
-            )
             svg.line(at, low, at, high, f"k{i % 8}")
-            _mark(svg, run["origin"], at, level, i, title)
+            _mark(svg, run["origin"], at, level, i, _point_title(run, p))
+
+
+def _point_title(run: dict[str, Any], point: dict[str, Any]) -> str:
+    return (
+        f"{run['label']}, {how_many(point['n'], 'device')}: {digits_text(point['thr'])} samples/s "
+        f"({digits_text(point['lo'])} … {digits_text(point['hi'])}), {run['origin']}"
+    )
 
 
 def _mark(svg: Svg, origin: str, x: float, y: float, colour: int, title: str | None = None) -> None:
@@ -206,9 +209,9 @@ def bars(svg: Svg, rows: list[tuple[str, dict[str, float], float]], x: float, y:
         svg.text(at + 7, y, letter, "f-fg", 10, "middle")
         svg.text(at + 19, y, name, "f-dim", 11)
         at += 36 + 6.2 * len(name)
-    longest = max(max(sum(parts.values()), whole) for _, parts, whole in rows)
+    longest = max(max(sum(parts.values()), measured) for _, parts, measured in rows)
     scale = 640 / longest
-    for i, (text, parts, whole) in enumerate(rows):
+    for i, (text, parts, measured) in enumerate(rows):
         top, left = y + 12 + i * ROW, x + 100
         svg.text(x + 92, top + 12, text, "f-fg", 11, "end")
         for key, seconds in parts.items():
@@ -220,8 +223,8 @@ def bars(svg: Svg, rows: list[tuple[str, dict[str, float], float]], x: float, y:
             if width > 12:
                 svg.text(left + width / 2, top + 12, letter, "f-fg", 10, "middle")
             left += width
-        if whole:
-            mark = x + 100 + whole * scale
+        if measured:
+            mark = x + 100 + measured * scale
             svg.line(mark, top - 2, mark, top + ROW - 2, "s-hot")
-        label = f"{time_text(sum(parts.values()))}{f', whole {time_text(whole)}' if whole else ''}"
-        svg.text(max(left, x + 100 + whole * scale) + 6, top + 12, label, "f-dim", 10)
+        label = f"{time_text(sum(parts.values()))}{f', whole {time_text(measured)}' if measured else ''}"
+        svg.text(max(left, x + 100 + measured * scale) + 6, top + 12, label, "f-dim", 10)

@@ -109,13 +109,18 @@ def _on_ellipse(n: int, wide: float, high: float) -> list[Point]:
     return [(float(x[k]), float(y[k])) for k in at]
 
 
+def _direction(a: Point, b: Point) -> Point:
+    """The unit vector from one point to another, (0, 0) for one point."""
+    long = math.hypot(b[0] - a[0], b[1] - a[1]) or 1.0
+    return (b[0] - a[0]) / long, (b[1] - a[1]) / long
+
+
 def _arrow(a: Point, b: Point) -> tuple[Point, Point, Point]:
     """From border to border, beside the arrow in the other direction; and where its text is."""
-    long = math.hypot(b[0] - a[0], b[1] - a[1]) or 1.0
-    ux, uy = (b[0] - a[0]) / long, (b[1] - a[1]) / long
-    sx, sy, away = -uy * 5, ux * 5, _RADIUS + 3
-    begin = (a[0] + ux * away + sx, a[1] + uy * away + sy)
-    end = (b[0] - ux * (away + 4) + sx, b[1] - uy * (away + 4) + sy)
+    ux, uy = _direction(a, b)
+    sx, sy, gap = -uy * 5, ux * 5, _RADIUS + 3
+    begin = (a[0] + ux * gap + sx, a[1] + uy * gap + sy)
+    end = (b[0] - ux * (gap + 4) + sx, b[1] - uy * (gap + 4) + sy)
     aside = 4 + 22 * abs(uy) + 7 * abs(ux)  # half a text, and some room
     x = begin[0] + 0.4 * (end[0] - begin[0]) - uy * aside
     y = begin[1] + 0.4 * (end[1] - begin[1]) + ux * aside + 4
@@ -123,8 +128,7 @@ def _arrow(a: Point, b: Point) -> tuple[Point, Point, Point]:
 
 
 def _tip(begin: Point, end: Point) -> str:
-    long = math.hypot(end[0] - begin[0], end[1] - begin[1]) or 1.0
-    ux, uy = (end[0] - begin[0]) / long, (end[1] - begin[1]) / long
+    ux, uy = _direction(begin, end)
     corners = [
         (end[0] + 6 * ux, end[1] + 6 * uy),
         (end[0] - 5 * uy, end[1] + 5 * ux),

@@ -201,10 +201,14 @@ class ScalingView(View):
     def _row(self, run: dict[str, Any], point: dict[str, Any]) -> list[Any]:
         """A measured point, beside the model where that is of this program."""
         n, measured, first = point["n"], point["thr"], run["points"][0]
-        beside = ["", "", ""]
+        estimates = ["", "", ""]
         if self.model is not None and _is_of(self.model, run):
             value = throughput(self.model, n, run["batch"])
-            beside = [digits_text(value), signed_share(value / measured - 1), _use(self.model, n)]
+            estimates = [
+                digits_text(value),
+                signed_share(value / measured - 1),
+                _use(self.model, n),
+            ]
         return [
             run["label"],
             run["origin"],
@@ -214,7 +218,7 @@ class ScalingView(View):
             f"{digits_text(point['lo'])} … {digits_text(point['hi'])}",
             point["repeat"],
             share_text(measured / n / (first["thr"] / first["n"])),
-            *beside,
+            *estimates,
         ]
 
     def svg(self) -> str:
@@ -262,8 +266,8 @@ def _checked(run: Mapping[str, Any]) -> dict[str, Any]:
                 f"points: expected n from 1 and thr (samples/s) above 0, got n={point['n']}, "
                 f"thr={point['thr']}."
             )
-        whole = {"lo": point["thr"], "hi": point["thr"], "repeat": 1, **point}
-        points.append({key: whole[key] for key in (*_OF_POINTS, *_PARTS) if key in whole})
+        complete = {"lo": point["thr"], "hi": point["thr"], "repeat": 1, **point}
+        points.append({key: complete[key] for key in (*_OF_POINTS, *_PARTS) if key in complete})
     checked = {key: run[key] for key in ("label", "origin", "batch")}
     return {**checked, "bytes": run.get("bytes"), "points": points}
 

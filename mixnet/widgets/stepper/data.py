@@ -168,13 +168,13 @@ def _program(
     table = Table()
     nodes = program.graph["nodes"]
     number = {row["name"]: row["id"] for row in nodes}
-    stands = stands_for(program, number)
+    meanings = stands_for(program, number)
     links = {link["id"]: link for link in program.links}
     things = [_row_data(row, links.get(row["id"]), table, files) for row in nodes]
     stages: list[dict[str, Any]] = [{"kind": "source", "words": "source"}]
     records: dict[tuple[Any, ...], int] = {}
     graphs: list[list[int]] = []
-    for step, meaning in zip(program.steps, stands, strict=True):
+    for step, meaning in zip(program.steps, meanings, strict=True):
         graph = [
             records.setdefault(_record(row, step["graph"]["nodes"], meaning, table), len(records))
             for row in step["graph"]["nodes"]
@@ -234,13 +234,13 @@ def stands_for(program: Program, number: dict[str, int]) -> list[dict[str, list[
         merged = {each["name"]: [each["into"]] for each in changed["merged"]}
         expanded = {each["name"]: each["into"] for each in changed["expanded"]}
         added = changed["added"]
-        here: dict[str, list[int]] = {}
+        rows_of: dict[str, list[int]] = {}
         for name in names:
             into = [name] if name in later else merged.get(name) or expanded.get(name)
             if into is None:
                 into = [new for new in added if _is_in(name, new) or new.startswith(f"{name}_")]
-            here[name] = sorted({n for each in into for n in later.get(each, ())})
-        rows.insert(0, here)
+            rows_of[name] = sorted({n for each in into for n in later.get(each, ())})
+        rows.insert(0, rows_of)
     return rows
 
 
@@ -248,9 +248,9 @@ def _is_in(name: str, fused: str) -> bool:
     """Whether a fused node, ``net/conv0+relu0``, holds a node: the folder stands before the
     first part alone.
     """
-    folder, _, own = name.rpartition("/")
+    folder, _, last = name.rpartition("/")
     prefix = f"{folder}/" if folder else ""
-    return fused.startswith(prefix) and own in fused.removeprefix(prefix).split("+")
+    return fused.startswith(prefix) and last in fused.removeprefix(prefix).split("+")
 
 
 def _across(names: list[str], later: list[dict[str, list[int]]]) -> dict[str, list[int]]:
@@ -288,7 +288,7 @@ def _row_data(
 
 
 def _record(
-    row: dict[str, Any], nodes: list[dict[str, Any]], stands: dict[str, list[int]], table: Table
+    row: dict[str, Any], nodes: list[dict[str, Any]], meanings: dict[str, list[int]], table: Table
 ) -> tuple[Any, ...]:
     """A row of a graph: name, operator, inputs, outputs, attributes, bytes, part, things."""
     inputs = tuple(
@@ -297,7 +297,7 @@ def _record(
     outputs = ", ".join(f"{out['dtype']} {_shape(out['shape'])}" for out in row["outputs"])
     attributes = ", ".join(f"{name}={short(v, 60)}" for name, v in row["attributes"].items())
     size = sum(out["bytes"] for out in row["outputs"])
-    things = tuple(stands.get(row["name"], ()))
+    things = tuple(meanings.get(row["name"], ()))
     return (
         table[row["name"]], table[row["op"] or ""], inputs, table[outputs], table[attributes], size,
         row["part"][0], things,

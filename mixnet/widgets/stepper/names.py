@@ -71,8 +71,10 @@ def _label(name: str, known: Mapping[str, str]) -> str:
     if (forward := twin(name)) in known and forward != name:
         return f"∇ {known[forward]}"
     for layout in ("channels_last", "channels_first"):
-        if name.endswith(f"_{layout}") and (own := _label(name.removesuffix(f"_{layout}"), known)):
-            return f"{own}, {layout.replace('_', ' ')}"
+        if name.endswith(f"_{layout}") and (
+            plain := _label(name.removesuffix(f"_{layout}"), known)
+        ):
+            return f"{plain}, {layout.replace('_', ' ')}"
     return ""
 
 

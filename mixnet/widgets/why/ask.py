@@ -86,8 +86,8 @@ def _of_line(line: str) -> Answers:
     Raises:
         MXNetError: nothing of this line is recorded.
     """
-    again = [each for each in compiled.of_lines() if f"{line} on" in each.of]
-    answers = Answers([*ran.of_line(line), *again])
+    recompiled = [each for each in compiled.of_lines() if f"{line} on" in each.of]
+    answers = Answers([*ran.of_line(line), *recompiled])
     if not answers:
         known = ", ".join(list(decision.of_lines())[-10:]) or "none so far"
         raise MXNetError(

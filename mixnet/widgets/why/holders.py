@@ -65,13 +65,13 @@ def holders(starts: Sequence[Iterable[Any]]) -> list[list[str]]:
         for walk in active:
             walk.look_at(variables)
         every = [value for walk in active for value in walk.level.values()]
-        own = {id(every), *scopes, *[number for walk in active for number in walk.own()]}
+        ignored = {id(every), *scopes, *[number for walk in active for number in walk.own()]}
         for holder in gc.get_referrers(*every):
-            if id(holder) in own or isinstance(holder, (FrameType, ModuleType)):
+            if id(holder) in ignored or isinstance(holder, (FrameType, ModuleType)):
                 continue
-            things = {id(each): each for each in gc.get_referents(holder)}
+            references = {id(each): each for each in gc.get_referents(holder)}
             for walk in active:
-                walk.meet(holder, things)
+                walk.meet(holder, references)
         for walk in active:
             walk.go_up()
     return [list(walk.named)[:_MOST] for walk in walks]
@@ -106,15 +106,15 @@ class _Walk:
                     words = _of_gradient(id(value) in self._gradients, text.format(name))
                     self.named[words] = None
 
-    def meet(self, holder: object, things: Mapping[int, Any]) -> None:
+    def meet(self, holder: object, references: Mapping[int, Any]) -> None:
         """Name what refers to something of this level, or keep it for the next one."""
         if id(holder) in self._visited:
             return
-        matching = [number for number in things if self.level.get(number) is things[number]]
+        matching = [number for number in references if self.level.get(number) is references[number]]
         if not matching:
             return
         is_gradient = isinstance(holder, Mark) or not self._gradients.isdisjoint(matching)
-        words = _named(holder, things[matching[0]], is_gradient)
+        words = _named(holder, references[matching[0]], is_gradient)
         if words is None:
             self._above[id(holder)] = holder
             if is_gradient:

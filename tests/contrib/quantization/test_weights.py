@@ -72,10 +72,10 @@ def test_compression_preserves_accuracy_and_reduces_size(
 def test_compressed_files_are_restored(trained: Any, tmp_path: Path) -> None:
     small = quantize_weights(trained, 4, 16)
     tokens, mask, _ = rows(5, 3)
-    here = small(mx.nd.array(tokens), mx.nd.array(mask)).asnumpy()
+    ours = small(mx.nd.array(tokens), mx.nd.array(mask)).asnumpy()
     symbol, params = small.export(str(tmp_path / "small"))
     again = mx.gluon.SymbolBlock.imports(symbol, small._inputs, params)
-    np.testing.assert_array_equal(again(mx.nd.array(tokens), mx.nd.array(mask)).asnumpy(), here)
+    np.testing.assert_array_equal(again(mx.nd.array(tokens), mx.nd.array(mask)).asnumpy(), ours)
     stored = mx.nd.load(params)
     assert {str(np.dtype(e.dtype)) for n, e in stored.items() if n.endswith("_quantize")} == {
         "uint8"
@@ -91,7 +91,7 @@ def test_compressed_weights_are_exported_to_onnx(
     small = quantize_weights(trained, bits, group_size)
     small.hybridize()
     arrays = rows(4, 4)[:2]
-    here = small(*map(mx.nd.array, arrays)).asnumpy()
+    ours = small(*map(mx.nd.array, arrays)).asnumpy()
     (path,) = small.export(str(tmp_path / "small"), format="onnx")
     trained(*map(mx.nd.array, arrays))
     (whole,) = trained.export(str(tmp_path / "whole"), format="onnx")
@@ -101,8 +101,8 @@ def test_compressed_weights_are_exported_to_onnx(
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     names = [each.name for each in session.get_inputs()]
-    (there,) = session.run(None, dict(zip(names, arrays, strict=True)))
-    np.testing.assert_allclose(there, here, rtol=1e-4, atol=1e-4)
+    (theirs,) = session.run(None, dict(zip(names, arrays, strict=True)))
+    np.testing.assert_allclose(theirs, ours, rtol=1e-4, atol=1e-4)
 
 
 def dense(weight: np.ndarray, name: str = "dense_") -> Any:

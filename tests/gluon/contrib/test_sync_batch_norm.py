@@ -112,8 +112,8 @@ def test_trains_as_batch_norm_on_one_device(
 ) -> None:
     parameters, prediction = trained(CONTEXTS[:devices], flags, one_by_one)
     alone, prediction_alone = trained(CONTEXTS[:1], None, False)
-    for here, there in zip(parameters, alone, strict=True):
-        np.testing.assert_allclose(here, there, rtol=1e-3, atol=1e-5)
+    for of_four, of_one in zip(parameters, alone, strict=True):
+        np.testing.assert_allclose(of_four, of_one, rtol=1e-3, atol=1e-5)
     np.testing.assert_allclose(prediction, prediction_alone, rtol=1e-3, atol=1e-4)
 
 

@@ -49,9 +49,9 @@ class Injector:
         if not any(each in frame.f_code.co_filename for each in FOLDERS):
             return None
         if event == "line":
-            here = frame.f_code.co_filename, frame.f_lineno
-            self.lines[here] = count = self.lines.get(here, 0) + 1
-            if self.line is not None and here == self.line and count == self.time:
+            place = frame.f_code.co_filename, frame.f_lineno
+            self.lines[place] = count = self.lines.get(place, 0) + 1
+            if self.line is not None and place == self.line and count == self.time:
                 self.line = None
                 press(frame)
             elif self.line is None and self.again:

@@ -52,6 +52,14 @@ def expected() -> list[np.ndarray]:
     return [np.stack(stacked), state, np.stack(rows), y * W]
 
 
+def expected_gradient() -> np.ndarray:
+    """Of the sum of squares of the outputs with respect to ``w``."""
+    stacked, _, rows, chosen = expected()
+    y = np.array([1.0, 2.0, 3.0])[:, None]
+    gradient: np.ndarray = 2 * ((stacked * X).sum(0) + (rows[:3] * y).sum(0) + chosen * 4)
+    return gradient
+
+
 @pytest.mark.parametrize("hybrid", [False, True])
 def test_block(hybrid: bool) -> None:
     net = Loops()
@@ -65,11 +73,7 @@ def test_block(hybrid: bool) -> None:
     loss.backward()
     for actual, reference in zip(outputs, expected(), strict=True):
         np.testing.assert_allclose(actual.asnumpy(), reference, rtol=1e-6)
-    # Half the derivative of the sum of squares by w, written out.
-    stacked, _, rows, chosen = expected()
-    y = np.array([1.0, 2.0, 3.0])[:, None]
-    reference = 2 * ((stacked * X).sum(0) + (rows[:3] * y).sum(0) + chosen * 4)
-    np.testing.assert_allclose(net.w.grad().asnumpy(), reference, rtol=1e-6)
+    np.testing.assert_allclose(net.w.grad().asnumpy(), expected_gradient(), rtol=1e-6)
 
 
 def test_a_hybridized_loop_is_one_operation_whatever_its_length() -> None:
@@ -126,10 +130,7 @@ def test_symbols(written: bool) -> None:
     for actual, reference in zip(outputs, expected(), strict=True):
         np.testing.assert_allclose(actual.asnumpy(), reference, rtol=1e-6)
     executor.backward([2 * each for each in outputs])
-    stacked, _, rows, chosen = expected()
-    y = np.array([1.0, 2.0, 3.0])[:, None]
-    reference = 2 * ((stacked * X).sum(0) + (rows[:3] * y).sum(0) + chosen * 4)
-    np.testing.assert_allclose(gradients["w"].asnumpy(), reference, rtol=1e-6)
+    np.testing.assert_allclose(gradients["w"].asnumpy(), expected_gradient(), rtol=1e-6)
 
 
 def test_a_loop_of_mxnet_is_loaded() -> None:

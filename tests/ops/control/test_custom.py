@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ import pytest
 import mixnet as mx
 from mixnet import autograd, nd
 from tests import processes
+from tests.threads import in_threads
 
 
 class Scaled(mx.operator.CustomOp):
@@ -358,24 +357,6 @@ class CountedProp(mx.operator.CustomOpProp):
         return counted[-1]
 
 
-def _from_threads(work: Callable[[int], None], count: int = 4) -> None:
-    failed: list[BaseException] = []
-
-    def run(number: int) -> None:
-        try:
-            work(number)
-        except BaseException as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join(60)
-    assert not any(each.is_alive() for each in threads)
-    assert not failed, failed
-
-
 def test_an_operator_of_one_executor_is_called_by_one_thread_at_a_time() -> None:
     symbol = mx.sym.Custom(mx.sym.var("x"), op_type="counted_by_threads", name="counted")
     bound = symbol.bind(mx.cpu(), {"x": nd.ones((2, 3))}, {"x": nd.zeros((2, 3))})
@@ -389,7 +370,7 @@ def test_an_operator_of_one_executor_is_called_by_one_thread_at_a_time() -> None
             bound.backward(nd.ones((2, 3)))
             np.testing.assert_array_equal(out.asnumpy(), np.full((2, 3), 2))
 
-    _from_threads(work)
+    in_threads(4, work)
     nd.waitall()
     assert Counted.most == 1
     assert not counted  # it was one object
@@ -411,7 +392,7 @@ def test_operators_of_a_block_and_of_different_blocks() -> None:
             out = one(nd.full((2, 3), number + i))
             np.testing.assert_array_equal(out.asnumpy(), np.full((2, 3), 2 * (number + i) + 1))
 
-    _from_threads(work)
+    in_threads(4, work)
     assert Counted.most == 1
     before = [each.calls for each in counted]
     assert sum(before) >= 24  # no count was lost
@@ -420,7 +401,7 @@ def test_operators_of_a_block_and_of_different_blocks() -> None:
         for _ in range(3):
             others[number](nd.ones((2, 3))).wait_to_read()
 
-    _from_threads(call_own)
+    in_threads(4, call_own)
     assert sum(each.calls for each in counted) == sum(before) + 12
 
 

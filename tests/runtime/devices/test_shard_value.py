@@ -18,6 +18,7 @@ from mixnet.runtime.devices.shard_value import Shard, Sharded, ShardValue, becom
 from mixnet.runtime.value.memory import live_bytes
 from mixnet.runtime.value.value import Spec, Value
 from tests.devices import run_again_on_four_devices
+from tests.threads import in_threads
 
 CONTEXTS = [mx.cpu(i) for i in range(4)]
 on_several_devices = pytest.mark.skipif(
@@ -73,11 +74,7 @@ def test_threads_that_read_shards_concurrently_divide_once() -> None:
             barrier.wait()
             sums[place] = float(np.asarray(values[place].array).sum())
 
-        threads = [threading.Thread(target=read, args=(place,)) for place in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(20)
+        in_threads(4, read)
         assert len(divisions) == 1
         assert sums == [float(np.arange(12 * p, 12 * p + 12).sum()) for p in range(4)]
 

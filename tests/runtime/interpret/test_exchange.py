@@ -62,8 +62,8 @@ def test_compressed_as_by_a_program(compression: Any) -> None:
     with mx.runtime.compiling_at_once():
         compiled = numbers(collective.run_on_mesh(compression, groups))
         nd.waitall()
-    for here, there in zip(interpreted, compiled, strict=True):
-        np.testing.assert_allclose(here, there, rtol=1e-5, atol=1e-5)
+    for of_numpy, of_xla in zip(interpreted, compiled, strict=True):
+        np.testing.assert_allclose(of_numpy, of_xla, rtol=1e-5, atol=1e-5)
 
 
 def test_a_frequent_exchange_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-from pathlib import Path
 
 import jax
 import numpy as np
@@ -15,14 +14,9 @@ from mixnet import nd
 from mixnet.base import MXNetError, OutOfMemoryError
 from mixnet.runtime.devices.in_flight import in_flight
 from mixnet.runtime.record import copy as copies
+from tests.lines import line_of
 
 KB = 250  # elements of float32
-
-
-def line_of(mark: str) -> int:
-    rows = Path(__file__).read_text().splitlines()
-    (result,) = [i for i, row in enumerate(rows, 1) if row.endswith("# " + mark)]
-    return result
 
 
 def ready(*shape: int) -> nd.NDArray:
@@ -66,7 +60,7 @@ def test_every_array_is_logged_with_its_line_and_its_life() -> None:
     assert set(of) == {"_ones", "_mul_scalar", "from host"}
     for name, mark in (("_ones", "made"), ("_mul_scalar", "multiplied"),
                        ("from host", "from the host")):  # fmt: skip
-        assert of[name].source is not None and of[name].source.line == line_of(mark)
+        assert of[name].source is not None and of[name].source.line == line_of(__file__, mark)
     assert of["from host"].died is not None and of["from host"].bytes == 2000
     assert of["_ones"].died is None and of["_ones"].context == "cpu(0)"
     assert of["_ones"].born <= of["from host"].born < of["from host"].died
@@ -120,7 +114,7 @@ def test_a_training_step_names_the_lines_of_the_user() -> None:
         y.backward()
         y.wait_to_read()
     lines = {each.source.line for each in log.allocations if each.source}
-    assert line_of("forward") in lines
+    assert line_of(__file__, "forward") in lines
 
 
 def test_plain_data_survives_json() -> None:
@@ -152,7 +146,7 @@ def test_copies_between_devices_are_logged() -> None:
         a = nd.ones((KB,)).as_in_context(mx.cpu_pinned())  # copied
         a.wait_to_read()
     (copy,) = [each for each in log.allocations if each.name == "copy"]
-    assert copy.source is not None and copy.source.line == line_of("copied")
+    assert copy.source is not None and copy.source.line == line_of(__file__, "copied")
 
 
 HUGE = 1 << 44  # elements: 64 TB
@@ -168,8 +162,8 @@ def test_an_error_names_the_largest_arrays_and_their_lines() -> None:
         ) as caught:
             expected.wait_to_read()  # asked for
     text = str(caught.value)
-    assert f"{__file__}:{line_of('the largest')}" in text and "_zeros" in text
-    assert f"{__file__}:{line_of('asked for')}" in text
+    assert f"{__file__}:{line_of(__file__, 'the largest')}" in text and "_zeros" in text
+    assert f"{__file__}:{line_of(__file__, 'asked for')}" in text
     assert "float32[100000, 250]" in text and "cpu(0)" in text
     assert isinstance(caught.value, MemoryError) and isinstance(caught.value, MXNetError)
     assert isinstance(caught.value.__cause__, (MemoryError, jax.errors.JaxRuntimeError))

@@ -20,32 +20,37 @@ def listed() -> dict[str, Op]:
     }
 
 
-def in_half(precision: str | None, also: Iterable[str] = (), but: Iterable[str] = ()) -> list[str]:
+def in_half(
+    precision: str | None, include: Iterable[str] = (), exclude: Iterable[str] = ()
+) -> list[str]:
     """Names of operators by their precision beside float16.
 
     Args:
         precision: ``"low"``, ``"full"``, ``"widest"``, see :class:`mixnet.ops.op.Op`; None
             for what comes.
-        also: further names.
-        but: names that MXNet lists elsewhere, or nowhere.
+        include: further names.
+        exclude: names that MXNet lists elsewhere, or nowhere.
     """
     names = {name for name, op in listed().items() if op.precision == precision}
-    return sorted((names | {*also}) - {*but})
+    return sorted((names | {*include}) - {*exclude})
 
 
 def in_bfloat16(
-    precision: str, half: Mapping[str, str], also: Iterable[str] = (), but: Iterable[str] = ()
+    precision: str,
+    half: Mapping[str, str],
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
 ) -> list[str]:
     """Names of operators by their precision beside bfloat16.
 
     Args:
         precision: ``"low"``, ``"full"``, ``"widest"``, or ``"any"`` for what comes.
         half: the precision beside float16 of every name that is listed there.
-        also: further names.
-        but: names that MXNet lists elsewhere, or nowhere.
+        include: further names.
+        exclude: names that MXNet lists elsewhere, or nowhere.
     """
     names = {name for name, kind in half.items() if _beside_bfloat16(name, kind) == precision}
-    return sorted((names | {*also}) - {*but})
+    return sorted((names | {*include}) - {*exclude})
 
 
 def _beside_bfloat16(name: str, half: str) -> str:
@@ -65,17 +70,17 @@ def conditional() -> list[tuple[str, str, list[str]]]:
     ]
 
 
-def losses(but: Collection[str] = ()) -> list[str]:
+def losses(exclude: Collection[str] = ()) -> list[str]:
     """Operators that are a loss: their gradient alone reads a label.
 
     Args:
-        but: names that MXNet does not list.
+        exclude: names that MXNet does not list.
     """
     return [
         name
         for name, op in OPERATORS.items()
         if op.labels
         and name == op.name
-        and name not in but
+        and name not in exclude
         and op.function.__module__.startswith("mixnet.")
     ]

@@ -19,11 +19,11 @@ _STATISTICS = ["", "gamma", "beta", "moving_mean", "moving_var"]
 BF16_USE_FP32_PARAMS = {"BatchNorm": _STATISTICS, "BatchNormWithReLU": _STATISTICS}
 """Operators whose parameters stay in float32; the empty name stands for the data."""
 
-BF16_FP32_FUNCS = in_bfloat16("any", _HALF, also=["BatchNormWithReLU", "_add"])
+BF16_FP32_FUNCS = in_bfloat16("any", _HALF, include=["BatchNormWithReLU", "_add"])
 """Operators that compute in the precision of their inputs."""
 
 WIDEST_TYPE_CASTS = in_bfloat16("widest", _HALF)
 """Operators whose inputs all get the widest precision among them."""
 
-FP32_FUNCS = in_bfloat16("full", _HALF, but=["CuDNNBatchNorm", "_TensorRT", "_add"])
+FP32_FUNCS = in_bfloat16("full", _HALF, exclude=["CuDNNBatchNorm", "_TensorRT", "_add"])
 """Operators that need float32."""

@@ -9,7 +9,7 @@ _SPARSE_SUM = "_sparse_sum"
 # Under ``also`` stand the names of operators that are not here.
 FP16_FP32_FUNCS = in_half(
     None,
-    also=[
+    include=[
         *_TAKE_WHAT_COMES,
         "CuDNNBatchNorm",
         "_CachedOp",
@@ -28,14 +28,16 @@ FP16_FP32_FUNCS = in_half(
         "_split_v2_backward",
         "_zeros_without_dtype",
     ],
-    but=["_negative"],
+    exclude=["_negative"],
 )
 """Operators that compute in the precision of their inputs."""
 
-FP16_FUNCS = in_half("low", but=_TAKE_WHAT_COMES)
+FP16_FUNCS = in_half("low", exclude=_TAKE_WHAT_COMES)
 """Operators that compute in float16."""
 
-FP32_FUNCS = in_half("full", also=["_NDArray", "_Native"], but=[*_TAKE_WHAT_COMES, _SPARSE_SUM])
+FP32_FUNCS = in_half(
+    "full", include=["_NDArray", "_Native"], exclude=[*_TAKE_WHAT_COMES, _SPARSE_SUM]
+)
 """Operators that need float32."""
 
 CONDITIONAL_FP32_FUNCS = conditional()
@@ -43,7 +45,7 @@ CONDITIONAL_FP32_FUNCS = conditional()
 
 WIDEST_TYPE_CASTS = in_half(
     "widest",
-    also=[
+    include=[
         _SPARSE_SUM,
         "_contrib_dgl_adjacency",
         "_contrib_dgl_csr_neighbor_non_uniform_sample",
@@ -52,7 +54,7 @@ WIDEST_TYPE_CASTS = in_half(
         "_contrib_dgl_subgraph",
         "_contrib_edge_id",
     ],
-    but=_TAKE_WHAT_COMES,
+    exclude=_TAKE_WHAT_COMES,
 )
 """Operators whose inputs all get the widest precision among them."""
 
@@ -65,5 +67,5 @@ NAMES = [
 ]
 """Every operator that MXNet lists, for either precision."""
 
-LOSS_OUTPUT_FUNCTIONS = losses(but=["SVMOutput"])
+LOSS_OUTPUT_FUNCTIONS = losses(exclude=["SVMOutput"])
 """Operators that are a loss, with a gradient of their own."""

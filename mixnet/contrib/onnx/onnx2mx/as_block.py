@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mixnet.context import as_context, current_context
 from mixnet.gluon.block import SymbolBlock
 from mixnet.onnx.load.import_model import load_model
 from mixnet.symbol.symbol import Variable
@@ -40,12 +39,8 @@ def import_to_gluon(
     """
     symbol, arguments, states, names, constants = load_model(model_file, input_shapes)
     block = SymbolBlock(symbol, [Variable(name) for name in names if name in symbol.list_inputs()])
-    contexts = ctx if isinstance(ctx, (list, tuple)) else [ctx]
-    devices = [current_context() if each is None else as_context(each) for each in contexts]
+    block._set_values({**arguments, **states}, ctx)
     for name, parameter in block.collect_params().items():
-        value = {**arguments, **states}[name]
-        parameter.shape, parameter.dtype = value.shape, value.dtype
-        parameter._load_init(value, devices)
         if name in constants:
             parameter.grad_req = "null"
     return block

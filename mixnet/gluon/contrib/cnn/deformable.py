@@ -100,10 +100,12 @@ class _Deformable(HybridBlock):
             settings["num_group"],
             settings["layout"],
         )
-        self._own(f"{part}_weight", shape, weight, True)
-        self._own(f"{part}_bias", (filters,), bias, not settings["no_bias"])
+        self._add_parameter(f"{part}_weight", shape, weight, True)
+        self._add_parameter(f"{part}_bias", (filters,), bias, not settings["no_bias"])
 
-    def _own(self, name: str, shape: tuple[int, ...], init: _Initial, needed: bool) -> None:
+    def _add_parameter(
+        self, name: str, shape: tuple[int, ...], init: _Initial, needed: bool
+    ) -> None:
         parameter = None
         if needed:
             parameter = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)

@@ -34,6 +34,7 @@ from mixnet.gluon.contrib.estimator.utils import (
 )
 from mixnet.gluon.data import DataLoader
 from mixnet.gluon.loss import Loss as GluonLoss
+from mixnet.gluon.parameter.arrays import is_initialized
 from mixnet.gluon.trainer import Trainer
 from mixnet.metric import EvalMetric
 from mixnet.metric import Loss as LossMetric
@@ -351,4 +352,4 @@ def _check_loader(data: object) -> None:
 
 def _has_values(parameter: Any) -> bool:
     """Whether a parameter is initialized, possibly deferred to the first data."""
-    return bool(parameter._arrays) or bool(parameter._deferred_init)
+    return is_initialized(parameter) or bool(parameter._deferred_init)

@@ -148,7 +148,7 @@ class LSTMPCell(_GatedCell):
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ):
-        own = {
+        initializers = {
             "i2h_weight": i2h_weight_initializer,
             "h2h_weight": h2h_weight_initializer,
             "h2r_weight": h2r_weight_initializer,
@@ -156,7 +156,7 @@ class LSTMPCell(_GatedCell):
             "h2h_bias": h2h_bias_initializer,
         }
         self._projection_size = projection_size
-        super().__init__(hidden_size, own, input_size, prefix, params, projection_size)
+        super().__init__(hidden_size, initializers, input_size, prefix, params, projection_size)
 
     def _alias(self) -> str:
         return "lstmp"
@@ -181,9 +181,8 @@ class LSTMPCell(_GatedCell):
         h2h_bias: Tensor,
     ) -> Any:
         """Output, and the new state and cell state."""
-        step = f"t{self._counter}_"
-        i2h = self._affine(F, inputs, i2h_weight, i2h_bias, step + "i2h")
-        h2h = self._affine(F, states[0], h2h_weight, h2h_bias, step + "h2h")
+        weights, biases = (i2h_weight, h2h_weight), (i2h_bias, h2h_bias)
+        step, i2h, h2h = self._maps(F, inputs, states[0], weights, biases)
         parts = F.SliceChannel(i2h + h2h, num_outputs=4, name=step + "slice")
         enter, forget, new, leave = [
             F.Activation(part, act_type="tanh" if name == "c" else "sigmoid", name=step + name)

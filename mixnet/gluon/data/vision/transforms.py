@@ -79,11 +79,11 @@ class Compose(_OnHost, Sequential):
                 if len(row) == 1:
                     self.add(row[0])
                 elif row:
-                    together = HybridSequential()
+                    sequential = HybridSequential()
                     for one in row:
-                        together.add(one)
-                    together.hybridize()
-                    self.add(together)
+                        sequential.add(one)
+                    sequential.hybridize()
+                    self.add(sequential)
                 row = []
                 if each is not None:
                     self.add(each)

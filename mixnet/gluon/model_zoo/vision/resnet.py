@@ -176,13 +176,8 @@ class BasicBlockV2(HybridBlock):
         Args:
             x: ``(batch, channels, height, width)``.
         """
-        shortcut = x
-        x = F.Activation(self.bn1(x), act_type="relu")
-        if self.downsample is not None:
-            shortcut = self.downsample(x)
-        x = self.conv1(x)
-        x = F.Activation(self.bn2(x), act_type="relu")
-        return self.conv2(x) + shortcut
+        layers = ((self.bn1, self.conv1), (self.bn2, self.conv2))
+        return _preactivated(F, x, layers, self.downsample)
 
 
 class BottleneckV2(HybridBlock):
@@ -219,15 +214,27 @@ class BottleneckV2(HybridBlock):
         Args:
             x: ``(batch, channels, height, width)``.
         """
-        shortcut = x
-        x = F.Activation(self.bn1(x), act_type="relu")
-        if self.downsample is not None:
-            shortcut = self.downsample(x)
-        x = self.conv1(x)
-        x = F.Activation(self.bn2(x), act_type="relu")
-        x = self.conv2(x)
-        x = F.Activation(self.bn3(x), act_type="relu")
-        return self.conv3(x) + shortcut
+        layers = ((self.bn1, self.conv1), (self.bn2, self.conv2), (self.bn3, self.conv3))
+        return _preactivated(F, x, layers, self.downsample)
+
+
+def _preactivated(
+    F: ModuleType,
+    x: Tensor,
+    layers: Sequence[tuple[HybridBlock, HybridBlock]],
+    downsample: HybridBlock | None,
+) -> Any:
+    """Pairs of normalization and convolution, with an activation between them, plus the shortcut.
+
+    The projection reads the first activation, which it shares with the first convolution.
+    """
+    shortcut = x
+    for number, (normalization, convolution) in enumerate(layers):
+        x = F.Activation(normalization(x), act_type="relu")
+        if number == 0 and downsample is not None:
+            shortcut = downsample(x)
+        x = convolution(x)
+    return x + shortcut
 
 
 class _ResNet(Classifier):

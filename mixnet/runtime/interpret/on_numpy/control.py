@@ -47,8 +47,8 @@ def call_back(equation: Equation, callback: Any, **_: object) -> Run:
 @rule("platform_index")
 def _platform(equation: Equation, platforms: Any, **_: object) -> Run:
     dtype = equation.outvars[0].aval.dtype
-    here = next(i for i, names in enumerate(platforms) if names is None or "cpu" in names)
-    number = np.array(here, dtype)
+    branch = next(i for i, names in enumerate(platforms) if names is None or "cpu" in names)
+    number = np.array(branch, dtype)
     return lambda: number
 
 

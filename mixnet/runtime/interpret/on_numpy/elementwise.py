@@ -11,17 +11,14 @@ from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, plain, rule
 
 
-def _logical_shift(x: np.ndarray, y: np.ndarray) -> Any:
-    unsigned = np.dtype(f"u{x.dtype.itemsize}")
-    return np.right_shift(x.view(unsigned), y.view(unsigned)).view(x.dtype)
+def _shift_right(kind: str) -> Run:
+    """Shift right as numbers of kind ``u``, with zeros, or ``i``, with repetitions of the uppermost bit."""
 
+    def shift(x: np.ndarray, y: np.ndarray) -> Any:
+        dtype = np.dtype(f"{kind}{x.dtype.itemsize}")
+        return np.right_shift(x.view(dtype), y.view(dtype)).view(x.dtype)
 
-def _arithmetic_shift(x: np.ndarray, y: np.ndarray) -> Any:
-    """Shift right and repeat the uppermost bit, for unsigned numbers too."""
-    if x.dtype.kind == "i":
-        return np.right_shift(x, y)
-    signed = np.dtype(f"i{x.dtype.itemsize}")
-    return np.right_shift(x.view(signed), y.view(signed)).view(x.dtype)
+    return shift
 
 
 def _less_in_order(x: np.ndarray, y: np.ndarray) -> Any:
@@ -70,8 +67,8 @@ _PLAIN: dict[str, Run] = {
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
     "shift_left": np.left_shift,
-    "shift_right_logical": _logical_shift,
-    "shift_right_arithmetic": _arithmetic_shift,
+    "shift_right_logical": _shift_right("u"),
+    "shift_right_arithmetic": _shift_right("i"),
     "eq": np.equal,
     "ne": np.not_equal,
     "lt": np.less,
@@ -188,9 +185,9 @@ def _round(equation: Equation, rounding_method: Any, **_: object) -> Run:
         return np.rint
 
     def away_from_zero(x: np.ndarray) -> Any:
-        whole = np.trunc(x)
+        truncated = np.trunc(x)
         one = np.copysign(np.ones((), x.dtype), x)
-        return np.where(np.abs(x - whole) >= x.dtype.type(0.5), whole + one, whole)
+        return np.where(np.abs(x - truncated) >= x.dtype.type(0.5), truncated + one, truncated)
 
     return away_from_zero
 

@@ -126,12 +126,12 @@ def _order(numbers: Any, rest: Sequence[int], windows: Sequence[int], rank: int)
     ]
     offset += range(rank - (len(remaining) - len(offset)), rank)  # the words of random keys
     batch = [axis for axis in range(rank) if axis not in offset]
-    there = {axis: len(batch) + i for i, axis in enumerate([*rest, *windows])}
-    source = {target: there.get(axis) for target, axis in zip(offset, remaining, strict=True)}
+    position_of = {axis: len(batch) + i for i, axis in enumerate([*rest, *windows])}
+    source = {target: position_of.get(axis) for target, axis in zip(offset, remaining, strict=True)}
     source.update({target: i for i, target in enumerate(batch)})
     order = [source[target] for target in range(rank)]
     positions = [axis for axis in order if axis is not None]
-    return positions + [axis for axis in there.values() if axis not in positions]
+    return positions + [axis for axis in position_of.values() if axis not in positions]
 
 
 # ---- scatter ------------------------------------------------------------------------------------
@@ -199,10 +199,10 @@ class _Places:
         size.update({a: updates.shape[w] for a, w in zip(remaining, windows, strict=True)})
         rest = [a for a in range(len(shape)) if a not in (*self.indexed, *self.batched)]
         # Axes that are only partly written belong to the rows too, from position 0.
-        whole = [axis for axis in rest if size[axis] == shape[axis]]
-        self.parts = [a for a in range(len(shape)) if a not in whole and a in remaining]
-        self.rowed = [axis for axis in range(len(shape)) if axis not in whole]
-        self.front = [*self.rowed, *whole]
+        complete = [axis for axis in rest if size[axis] == shape[axis]]
+        self.parts = [a for a in range(len(shape)) if a not in complete and a in remaining]
+        self.rowed = [axis for axis in range(len(shape)) if axis not in complete]
+        self.front = [*self.rowed, *complete]
         self.back = [self.front.index(axis) for axis in range(len(shape))]
         self.length = math.prod(shape[axis] for axis in self.rowed)
         self.shape, self.size = shape, size
@@ -211,7 +211,7 @@ class _Places:
         }
         batch = [axis for axis in range(len(updates.shape)) if axis not in windows]
         of = dict(zip(remaining, windows, strict=True))
-        self.order = [*batch, *[of[a] for a in self.parts], *[of[a] for a in whole if a in of]]
+        self.order = [*batch, *[of[a] for a in self.parts], *[of[a] for a in complete if a in of]]
         self.clips, self.checks = "CLIP" in str(mode), "PROMISE" not in str(mode)
 
     def of(self, indices: np.ndarray, updates: np.ndarray) -> tuple[Any, Any, Any]:

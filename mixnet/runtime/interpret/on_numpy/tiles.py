@@ -114,13 +114,13 @@ class Tiles:
             size: elements in memory for each tile.
         """
         first = self.axes[0]
-        whole = [slice(0, n) for n in self.tiles]
+        ranges = [slice(0, n) for n in self.tiles]
         size *= math.prod(self.tiles) * math.prod(self.dilation) // self.tiles[first]
         length = max(1, _CHUNK // size)
         for picture in range(batch):
             for start in range(0, self.tiles[first], length):
-                whole[first] = slice(start, min(self.tiles[first], start + length))
-                yield picture, list(whole)
+                ranges[first] = slice(start, min(self.tiles[first], start + length))
+                yield picture, list(ranges)
 
     # ---- sums of elements -----------------------------------------------------------------------
 

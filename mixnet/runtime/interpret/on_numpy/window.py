@@ -100,7 +100,7 @@ class _Selection:
             raise NoRuleError("selection from large windows")
         if name not in ("ge", "le"):
             raise NoRuleError("selection by " + name)
-        self.keeps = np.greater_equal if name == "ge" else np.less_equal
+        self.precedes = np.greater_equal if name == "ge" else np.less_equal
         self.extreme = np.maximum if name == "ge" else np.minimum
         self.kind = "max" if name == "ge" else "min"
         self.sizes, self.strides = params["window_dimensions"], params["window_strides"]
@@ -136,7 +136,7 @@ class _Selection:
         winner = np.zeros_like(x, np.int16, shape=self.shape)
         for number, windows, elements in self.taps():
             part, place, new = best[windows], winner[windows], x[elements]
-            takes = ~self.keeps(part, new) | (place == 0)
+            takes = ~self.precedes(part, new) | (place == 0)
             if whole:
                 self.extreme(part, new, out=part)
             else:

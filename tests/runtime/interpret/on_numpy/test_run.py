@@ -64,10 +64,10 @@ def test_random_numbers_are_those_of_the_device(monkeypatch) -> None:
         ]
         return [each.asnumpy() for each in draws]
 
-    there = draw()
+    of_device = draw()
     with on_host(alone=True):
-        here = draw()
-    for one, other in zip(there, here, strict=True):
+        of_numpy = draw()
+    for one, other in zip(of_device, of_numpy, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -115,12 +115,12 @@ def test_operations_without_a_numpy_rule_run_on_the_device(gamma_of_jax, monkeyp
     monkeypatch.setenv("MIXNET_RANDOM", "threefry")
     x = mx.nd.ones((2, 2))
     mx.random.seed(3)
-    there = mx.nd.gamma_of_jax(x).asnumpy()
+    of_device = mx.nd.gamma_of_jax(x).asnumpy()
     mx.random.seed(3)
     with on_host():
         result = mx.nd.gamma_of_jax(x)
-        np.testing.assert_array_equal((result + 1).asnumpy(), there + 1)
-    np.testing.assert_array_equal((result * 2).asnumpy(), there * 2)
+        np.testing.assert_array_equal((result + 1).asnumpy(), of_device + 1)
+    np.testing.assert_array_equal((result * 2).asnumpy(), of_device * 2)
     with on_host(alone=True), pytest.raises(mx.MXNetError, match="gamma_of_jax needs a device"):
         mx.nd.gamma_of_jax(x)
     with on_host(alone=True), pytest.raises(mx.MXNetError, match="cannot put an array on gpu"):

@@ -46,11 +46,11 @@ def test_parts_run_in_parallel() -> None:
 
 
 def test_an_error_in_another_thread_is_raised() -> None:
-    here, both = threading.get_ident(), threading.Barrier(2, timeout=60)
+    this_thread, both = threading.get_ident(), threading.Barrier(2, timeout=60)
 
     def compute(part: int) -> None:
         both.wait()
-        if threading.get_ident() != here:
+        if threading.get_ident() != this_thread:
             raise ValueError("a part")
 
     before = blas.threads()
