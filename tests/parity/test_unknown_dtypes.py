@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mixnet as mx
+from tests.each_record import each_record
 from tests.parity.record_unknown_dtypes import FIXTURE, answer, symbol_of
 
 ROWS = json.loads(FIXTURE.read_text())
@@ -23,7 +24,7 @@ DIFFERS = {
 }
 
 
-@pytest.mark.parametrize(
+@each_record(
     "row",
     [row for row in ROWS if row["case"][0] not in DIFFERS],
     ids=lambda row: f"{row['case'][0]}-{len(row['case'][2])}",
