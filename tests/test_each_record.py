@@ -20,8 +20,8 @@ def test_all_failing_records_are_named_with_both_values() -> None:
     with pytest.raises(pytest.fail.Exception) as failed:
         check()
     text = str(failed.value)
-    assert text.startswith("2 failures in 4 records:\n\n(2, 5)\n")
-    assert "\n\n(4, 17)\n" in text and "(3, 9)" not in text and "(1, 1)" not in text
+    assert text.startswith("2 failures in 4 records:\n\n2-5\n")
+    assert "\n\n4-17\n" in text and "3-9" not in text and "1-1" not in text
     assert text.count("assert number**2 == square") >= 2
     assert "(2 ** 2) == 5" in text and "(4 ** 2) == 17" in text
 
@@ -97,3 +97,43 @@ def test_areas_are_tests_and_fixtures_reach_each_record() -> None:
     assert list(mark.args[1]) == ["a", "b"]
     check(area="a", tmp_path="here")
     assert calls == [("a.x", "here"), ("a.y", "here")]
+
+
+def test_decorators_above_each_other_run_all_pairs() -> None:
+    pairs = []
+
+    @each_record(("name", "power"), [("square", 2), ("cube", 3)])
+    @each_record("number", [3, 4])
+    def check(number: int, name: str, power: int) -> None:
+        pairs.append((name, number**power))
+        assert number != 4 or power != 3
+
+    with pytest.raises(pytest.fail.Exception, match="1 failures in 4 records:\n\ncube-3-4\n"):
+        check()
+    assert pairs == [("square", 9), ("square", 16), ("cube", 27), ("cube", 64)]
+    assert not inspect.signature(check).parameters
+
+
+def test_records_without_names_have_short_and_distinct_labels() -> None:
+    array = mx.nd.ones(3)
+
+    @each_record(
+        "call, value", [(lambda: 1 / 0, "a text of\n two lines"), (len, array), (len, [array])]
+    )
+    def check(call: object, value: object) -> None:
+        raise AssertionError
+
+    with pytest.raises(pytest.fail.Exception) as failed:
+        check()
+    labels = [text.partition("\n")[0] for text in str(failed.value).split("\n\n")[1:]]
+    assert labels[0].startswith("line ") and labels[0].endswith("-a text of two lines")
+    assert labels[1:] == ["len-NDArray", "len-list"]
+
+    @each_record("call", [len, len, abs])
+    def fail(call: object) -> None:
+        raise AssertionError
+
+    with pytest.raises(pytest.fail.Exception) as failed:
+        fail()
+    labels = [text.partition("\n")[0] for text in str(failed.value).split("\n\n")[1:]]
+    assert labels == ["len 0", "len 1", "abs"]

@@ -275,7 +275,7 @@ def _words(text: str) -> str:
     return " " + "".join(c if c.isalnum() or c in "_'" else " " for c in text) + " "
 
 
-@pytest.mark.parametrize(
+@each_record(
     "text",
     [
         "np.sign(a)", "np.floor(a)", "np.rint(a)", "np.fix(a)", "np.ceil(a)", "np.trunc(a)",

@@ -76,7 +76,7 @@ OF_NUMPY = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", OF_NUMPY)
+@each_record("name", OF_NUMPY)
 def test_results_of_numpy_functions(name: str) -> None:
     """Dtypes that MXNet infers of booleans and of float16."""
     symbol, of_booleans, of_floats = OF_NUMPY[name]
@@ -91,7 +91,7 @@ def test_a_result_of_another_dtype_says_nothing_of_the_inputs() -> None:
     assert chosen.infer_type_partial(y="float64") == ([None, np.float64], [np.float64], [])
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("name", "attributes", "dtype", "expected"),
     [
         ("_plus_scalar", {"scalar": 2.0}, "bool", "int64"),

@@ -12,6 +12,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd
+from tests.each_record import each_record
 from tests.parity.cases import recurrent as cases
 
 pytestmark = pytest.mark.filterwarnings("ignore:FusedRNNCell computes in the layout TNC")
@@ -22,9 +23,7 @@ ARRAYS = np.load(FIXTURES / "recurrent.npz")
 x = mx.sym.Variable("data")
 
 
-@pytest.mark.parametrize(
-    ("code", "shape", "kwargs"), cases.SYMBOLS, ids=[c[0] for c in cases.SYMBOLS]
-)
+@each_record(("code", "shape", "kwargs"), cases.SYMBOLS, ids=[c[0] for c in cases.SYMBOLS])
 def test_graphs_and_numbers(code: str, shape: Any, kwargs: dict) -> None:
     lines, actual = cases.symbolic(mx, code, shape, kwargs)
     assert lines == FACTS["graphs"][code]

@@ -237,7 +237,7 @@ ALLOWED: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", ALLOWED)
+@each_record("name", ALLOWED)
 def test_values_within_the_limits_are_allowed(name: str) -> None:
     make, shape = ALLOWED[name]
     actual = make()
