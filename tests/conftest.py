@@ -152,16 +152,20 @@ def _compile_quickly() -> None:
 
 # Folders whose tests wait for browsers, kernels, jobs and other processes, the longest first.
 LONGEST = ("ui", "notebooks", "examples", "distributed", "fuzz", "docs")
+# Folders that one worker runs, as all their files read the same syntax trees.
+TOGETHER = ("architecture",)
 
 
 def _group(item: pytest.Item) -> str:
-    """What one worker runs: tests that share a server, a long test that shares nothing, or a file."""
+    """What one worker runs: tests that share a server, a long test alone, a file or a folder."""
     mark = item.get_closest_marker("xdist_group")
     if mark is not None:
         return str(mark.args[0])
     if item.get_closest_marker("spread") is not None:
         return item.nodeid
-    return _place(item.path)
+    place = _place(item.path)
+    folder = place.partition("/")[0]
+    return folder if folder in TOGETHER else place
 
 
 @functools.cache
