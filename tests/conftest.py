@@ -7,9 +7,7 @@ import atexit
 import faulthandler
 import functools
 import gc
-import itertools
 import os
-import random
 import shutil
 import signal
 import sys
@@ -21,7 +19,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import jax
-import numpy as np
 import pytest
 from jaxlib import xla_client
 
@@ -29,11 +26,11 @@ import mixnet as mx
 from mixnet.ops.tracing import trace_cache
 from mixnet.runtime.interpret import patience
 from mixnet.runtime.programs import executable_cache
+from tests import isolation
 
 trace_cache.use(None)  # tests find what they trace themselves, not what an earlier run has left
 
 TESTS = Path(__file__).parent
-MAPS = Path("/proc/self/maps")
 
 # nbformat reads notebooks through jsonschema, which builds the grammars of addresses, three seconds in each
 # worker, wherever their package is installed. No notebook has an address to be checked.
@@ -155,16 +152,20 @@ def _compile_quickly() -> None:
 
 # Folders whose tests wait for browsers, kernels, jobs and other processes, the longest first.
 LONGEST = ("ui", "notebooks", "examples", "distributed", "fuzz", "docs")
+# Folders that one worker runs, as all their files read the same syntax trees.
+TOGETHER = ("architecture",)
 
 
 def _group(item: pytest.Item) -> str:
-    """What one worker runs: tests that share a server, a long test that shares nothing, or a file."""
+    """What one worker runs: tests that share a server, a long test alone, a file or a folder."""
     mark = item.get_closest_marker("xdist_group")
     if mark is not None:
         return str(mark.args[0])
     if item.get_closest_marker("spread") is not None:
         return item.nodeid
-    return _place(item.path)
+    place = _place(item.path)
+    folder = place.partition("/")[0]
+    return folder if folder in TOGETHER else place
 
 
 @functools.cache
@@ -222,7 +223,7 @@ def pytest_collection(session: pytest.Session) -> Iterator[object]:
     try:
         return (yield)
     finally:
-        _set_aside()
+        isolation.set_garbage_aside()
         gc.set_threshold(10_000, 10, 20)
         gc.enable()
 
@@ -246,37 +247,7 @@ def compiling_at_once():
 
 
 @pytest.fixture(autouse=True)
-def _seeds():
-    random.seed(0)
-    np.random.seed(0)
-    mx.random.seed(0)
+def _isolated():
+    isolation.begin()
     yield
-    mx.nd.waitall()  # what a test leaves running, or failing, is its own
-    assert not mx.autograd.is_recording(), "a test left a recording scope open"
-    mx.engine.set_bulk_size(0)
-    _forget_programs()
-
-
-_tests = itertools.count(1)
-
-
-def _set_aside() -> None:
-    """Collect garbage; later collections look only at objects that are made from here on."""
-    gc.collect()
-    gc.freeze()
-
-
-def _forget_programs() -> None:
-    """Thousands of tests compile more programs than one process can have memory maps for."""
-    number = next(_tests)
-    if number % 250 == 0:
-        _set_aside()
-    if number % 25 or not MAPS.exists():
-        return
-    with MAPS.open("rb") as file:
-        count = sum(1 for _ in file)
-    if count > 20_000:
-        executable_cache.clear()
-        jax.clear_caches()
-        gc.unfreeze()
-        _set_aside()
+    isolation.end()

@@ -12,6 +12,7 @@ import pytest
 import mixnet as mx
 from mixnet import gluon, nd
 from mixnet.initializer import InitDesc
+from tests.each_record import each_record
 
 
 def filled(initializer, shape, name: str = "a_weight") -> np.ndarray:
@@ -202,7 +203,7 @@ def test_custom_initializers_can_assign_numpy_arrays() -> None:
     assert math.isfinite(actual.max())
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("ending", "plain", "described"),
     [
         ("running_mean", None, None), ("running_var", None, None), ("moving_mean", 0, None),

@@ -11,13 +11,14 @@ import pytest
 
 import mixnet as mx
 from mixnet import lr_scheduler
+from tests.each_record import each_record
 
 FIXTURES = Path(__file__).parent / "parity" / "fixtures"
 CASES = json.loads((FIXTURES / "lr_schedulers.json").read_text())
 NUMBERS = onp.load(FIXTURES / "lr_schedulers.npz")
 
 
-@pytest.mark.parametrize("name", sorted(CASES))
+@each_record("name", sorted(CASES))
 def test_the_learning_rates_of_mxnet(name: str) -> None:
     case = CASES[name]
     scheduler = getattr(lr_scheduler, case["class"])(**case["kwargs"])
@@ -55,7 +56,7 @@ def test_the_learning_rate_rises_in_the_warm_up() -> None:
         scheduler(3)
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("make", "error", "says"),
     [
         (

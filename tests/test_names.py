@@ -4,6 +4,8 @@ import importlib
 
 import pytest
 
+from tests.each_record import each_record
+
 NAMES = {
     "contrib.quantization": ["_get_optimal_threshold", "_LayerHistogramCollector"],
     "gluon": ["tensor_types"],
@@ -59,7 +61,7 @@ STARS = {
 }
 
 
-@pytest.mark.parametrize(("module", "names"), STARS.items())
+@each_record(("module", "names"), STARS.items())
 def test_import_star_brings(module: str, names: list[str]) -> None:
     actual: dict = {}
     exec(f"from mixnet.{module} import *", actual)
@@ -92,7 +94,7 @@ NOT_BROUGHT = {
 }
 
 
-@pytest.mark.parametrize(("module", "names"), NOT_BROUGHT.items())
+@each_record(("module", "names"), NOT_BROUGHT.items())
 def test_import_star_keeps_the_names_of_the_program(module: str, names: list[str]) -> None:
     actual: dict = dict.fromkeys(names, "mine")
     exec(f"from mixnet.{module} import *", actual)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 import pickle
 
-import pytest
-
 import mixnet as mx
+from tests.each_record import each_record
 
 # MXNet 1.9.1 pickles those below the first; it cannot pickle ``mx.nd.relu``.
 NAMES = (
@@ -18,7 +17,7 @@ NAMES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_record("name", NAMES)
 def test_functions_of_operators(name: str) -> None:
     function = functools.reduce(getattr, name.split("."), mx)
     assert pickle.loads(pickle.dumps(function)) is function

@@ -134,7 +134,9 @@ def test_a_launcher_forks_its_workers(tmp_path: Path) -> None:
     ]
     lines = _own({}, *launch)
     for rank in range(2):
-        first, second, third = (each for each in lines if each.startswith(f"[rank {rank}] "))
+        printed = [each for each in lines if each.startswith(f"[rank {rank}] ")]
+        assert len(printed) == 3, lines
+        first, second, third = printed
         assert "['jax', 'mixnet', 'numpy']" in first and str(os.getpid()) not in first.split()
         assert second.endswith("6.0 None") and third.endswith("worker True")
 

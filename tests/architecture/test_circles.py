@@ -25,7 +25,8 @@ def imported_names(tree: ast.AST) -> Iterator[str]:
             yield from (f"{node.module}.{each.name}" for each in node.names)
         elif isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
-        yield from imported_names(node)
+        if isinstance(node, (ast.stmt, ast.excepthandler, ast.match_case)):
+            yield from imported_names(node)
 
 
 def imports(texts: Mapping[str, str]) -> dict[str, set[str]]:

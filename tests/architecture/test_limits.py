@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.architecture.syntax import nodes
 from tests.conftest import TESTS
 
 PROGRAMS = ("benchmarks", "parity/record")  # a person starts these, and sees them
@@ -14,7 +15,7 @@ PROGRAMS = ("benchmarks", "parity/record")  # a person starts these, and sees th
 
 def without_limit(source: str) -> Iterator[str]:
     """Calls that wait until another process or thread has ended, however long that takes."""
-    for call in ast.walk(ast.parse(source)):
+    for call in nodes(source):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             continue
         options = {each.arg for each in call.keywords}

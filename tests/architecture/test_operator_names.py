@@ -11,6 +11,7 @@ import pytest
 import mixnet as mx
 from mixnet.ops.registry import OPERATORS
 from tests.architecture.syntax import nodes
+from tests.each_record import each_record
 
 PACKAGE = Path(mx.__file__).parent
 MOST = 2  # names of operators in one collection
@@ -102,7 +103,7 @@ def test_no_collection_of_operator_names() -> None:
     assert listed == []
 
 
-@pytest.mark.parametrize("path", EXCEPTIONS)
+@each_record("path", EXCEPTIONS)
 def test_exceptions_are_needed(path: str) -> None:
     assert list(collections((PACKAGE / path).read_text())), f"{path} lists no operators any more"
 

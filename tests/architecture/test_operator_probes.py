@@ -52,7 +52,7 @@ def probes_of_self(text: str) -> Iterator[int]:
     """Lines that probe ``self`` for an attribute by its name, outside of ``__del__``, which may get an
     object whose constructor has failed.
     """
-    for function in nodes(text):
+    for function in nodes(text) if "attr(self" in text else ():
         if isinstance(function, ast.FunctionDef) and function.name != "__del__":
             for node in ast.walk(function):
                 if (

@@ -10,6 +10,7 @@ import pytest
 import mixnet as mx
 from mixnet import autograd, nd
 from mixnet.autograd.scope import _Left, unrecorded
+from tests.each_record import each_record
 
 
 def variable(*values: float):
@@ -538,7 +539,7 @@ def test_a_scope_that_an_interrupt_left_half_made_restores_nothing(monkeypatch) 
     assert reported == []
 
 
-@pytest.mark.parametrize(
+@each_record(
     "function",
     [
         nd.floor, nd.ceil, nd.round, nd.sign, nd.zeros_like, nd.ones_like, nd.argsort, nd.BlockGrad,

@@ -6,9 +6,8 @@ import ast
 import inspect
 from pathlib import Path
 
-import pytest
-
 import mixnet as mx
+from tests.each_record import each_record
 
 # What has no page of its own, and why.
 ELSEWHERE = {
@@ -51,9 +50,7 @@ def test_every_module_has_a_page() -> None:
     assert names - set(PAGES) - set(ELSEWHERE) == set()
 
 
-@pytest.mark.parametrize(
-    "page", ["nd", "gluon.nn", "np", "optimizer", "engine", "sym.contrib", "metric", "io"]
-)
+@each_record("page", ["nd", "gluon.nn", "np", "optimizer", "engine", "sym.contrib", "metric", "io"])
 def test_a_page_has_every_public_name(page: str) -> None:
     from build_api import page_of, page_text, public
 

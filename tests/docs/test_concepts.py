@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import mixnet as mx
+from tests.each_record import each_record
 
 PACKAGE = Path(mx.__file__).parent
 CONCEPTS = PACKAGE.parent / "docs" / "concepts"
@@ -24,7 +25,7 @@ def page_of(folder: str) -> Path | None:
     return None if row is None else CONCEPTS / row.group(1)
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+@each_record("folder", FOLDERS)
 def test_a_folder_has_a_page_with_a_picture(folder: str) -> None:
     page = page_of(folder)
     assert page is not None, f"docs/concepts/index.md has no row for mixnet/{folder}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from tests.each_record import each_record
 
 PAGE = (Path(__file__).parents[2] / "docs" / "from-mxnet.md").read_text(encoding="utf-8")
 HEADING = ["what", "MXNet 1.9.1", "mixnet", "why", "what to do"]
@@ -18,7 +18,7 @@ def _rows(section: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-@pytest.mark.parametrize("topic", [each for each, part in SECTIONS.items() if _rows(part)])
+@each_record("topic", [each for each, part in SECTIONS.items() if _rows(part)])
 def test_rows_are_complete(topic: str) -> None:
     heading, _, *rows = _rows(SECTIONS[topic])
     columns = ["what", "names", "why"] if topic == "Left out" else HEADING

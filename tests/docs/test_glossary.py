@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 import mixnet as mx
+from tests.each_record import each_record
 
 PAGE = Path(mx.__file__).parents[1] / "docs" / "concepts" / "glossary.md"
 OF_CODE, OF_VIEWS = PAGE.read_text(encoding="utf-8").split("## In views")
@@ -22,7 +21,7 @@ def test_each_word_is_explained_once() -> None:
     assert sorted(words) == sorted(set(words))
 
 
-@pytest.mark.parametrize(("words", "meaning", "link"), ROWS, ids=[row[0] for row in ROWS])
+@each_record(("words", "meaning", "link"), ROWS, ids=[row[0] for row in ROWS])
 def test_a_word_is_one_of_its_file(words: str, meaning: str, link: str) -> None:
     text = link + (PAGE.parent / link).read_text(encoding="utf-8").lower()
     for word in words.split(", "):

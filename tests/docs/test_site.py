@@ -10,6 +10,7 @@ import pytest
 import mixnet as mx
 from mixnet.widgets import ArrayView
 from mixnet.widgets.sphinx import add_scripts
+from tests.each_record import each_record
 
 ROOT = Path(mx.__file__).parents[1]
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(?:#[^)]*)?\)")
@@ -100,7 +101,7 @@ PAGES = [
 MADE = ["reference/api/index.md"]  # by the build of the site
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each_record("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_point_to_files_of_the_checkout(page: Path) -> None:
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
     links = [link for link in _LINK.findall(text) if link not in MADE]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import mixnet as mx
+from tests.each_record import each_record
 
 nbformat = pytest.importorskip("nbformat", reason="pip install '.[lab]' to read notebooks")
 ROOT = Path(mx.__file__).parents[1]
@@ -38,7 +39,7 @@ def test_the_plan_has_twelve_weeks() -> None:
     assert re.findall(r"^\| (\d+) \|", GUIDE, re.MULTILINE) == [str(i) for i in range(1, 13)]
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@each_record("view", VIEWS)
 def test_the_gallery_and_the_list_show_a_view(view: str) -> None:
     assert f"## {view}: " in GALLERY
     assert f"mx.widgets.{view}" in GALLERY

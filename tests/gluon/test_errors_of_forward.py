@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from mixnet import MXNetError, gluon, nd
+from tests.each_record import each_record
 
 
 class Counting(gluon.HybridBlock):
@@ -70,7 +71,7 @@ OWN = [
 ]
 
 
-@pytest.mark.parametrize(("work", "kind"), OWN, ids=[work.__name__ for work, _ in OWN])
+@each_record(("work", "kind"), OWN, ids=[work.__name__ for work, _ in OWN])
 def test_an_error_in_forward_is_reported_once(work: Any, kind: type[Exception]) -> None:
     net = Counting(work)
     net.hybridize()
@@ -118,7 +119,7 @@ ARRAYS_ONLY = {
 }
 
 
-@pytest.mark.parametrize("work", ARRAYS_ONLY.values(), ids=ARRAYS_ONLY)
+@each_record("work", ARRAYS_ONLY.values(), ids=ARRAYS_ONLY)
 def test_a_forward_that_symbols_do_not_support_runs_on_arrays(work: Any) -> None:
     net = Counting(work)
     x = nd.array(np.arange(6.0).reshape(2, 3))

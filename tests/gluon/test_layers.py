@@ -15,6 +15,7 @@ from mixnet import gluon, nd
 from mixnet.gluon import nn
 from mixnet.gluon.contrib import cnn as ccnn
 from mixnet.gluon.contrib import nn as cnn
+from tests.each_record import each_record
 
 FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
 LAYERS = [
@@ -28,7 +29,7 @@ def shapes(params: Any) -> dict[str, list[int]]:
     return {name: list(each.shape) for name, each in params.items()}
 
 
-@pytest.mark.parametrize("fact", LAYERS, ids=lambda fact: fact["code"])
+@each_record("fact", LAYERS, ids=lambda fact: fact["code"])
 def test_names_shapes_and_text(fact: dict) -> None:
     names = {"nn": nn, "cnn": cnn, "ccnn": ccnn}
     with mx.name.NameManager():
@@ -130,7 +131,7 @@ def numbers(code: str, shape: tuple[int, ...]) -> tuple[list[int], float, float]
     return list(y.shape), float(y.sum().asscalar()), float(x.grad.sum().asscalar())
 
 
-@pytest.mark.parametrize("case", NUMBERS, ids=str)
+@each_record("case", NUMBERS, ids=str)
 def test_results(case: tuple[str, tuple[int, ...]]) -> None:
     shape, output, gradient = NUMBERS[case]
     actual = numbers(*case)

@@ -10,13 +10,14 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
+from tests.each_record import each_record
 
 FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
 CASES = json.loads((FIXTURES / "losses.json").read_text())
 
 
-@pytest.mark.parametrize("hybridize", [False, True])
-@pytest.mark.parametrize("name", CASES)
+@each_record("hybridize", [False, True])
+@each_record("name", CASES)
 def test_values_and_gradients(name: str, hybridize: bool) -> None:
     case, stored = CASES[name], np.load(FIXTURES / "losses.npz")
     loss = getattr(gluon.loss, case["class"])(**case["kwargs"])
@@ -55,8 +56,8 @@ ARGUMENTS = {
 }
 
 
-@pytest.mark.parametrize("hybridize", [False, True])
-@pytest.mark.parametrize("case", ARGUMENTS)
+@each_record("hybridize", [False, True])
+@each_record("case", ARGUMENTS)
 def test_arguments(case: str, hybridize: bool) -> None:
     loss, inputs, expected = ARGUMENTS[case]
     loss.hybridize(hybridize)

@@ -11,6 +11,7 @@ import pytest
 import mixnet as mx
 from mixnet import autograd, gluon, np, npx
 from mixnet.gluon import nn
+from tests.each_record import each_record
 
 FIXTURES = Path(__file__).parent.parent / "parity" / "fixtures"
 
@@ -125,7 +126,7 @@ LAYERS = {
 }
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@each_record("name", LAYERS)
 def test_layers_give_what_they_give_for_other_arrays(name: str) -> None:
     make, shape = LAYERS[name]
     data = onp.random.default_rng(0).normal(size=shape).astype("float32")

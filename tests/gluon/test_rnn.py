@@ -11,18 +11,19 @@ import pytest
 import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.gluon import contrib, rnn
+from tests.each_record import each_record
 from tests.parity.cases import recurrent as cases
 from tests.parity.stored_recurrent import FACTS, assert_numbers_of_mxnet
 
 FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
 
 
-@pytest.mark.parametrize("code", cases.TEXTS)
+@each_record("code", cases.TEXTS)
 def test_names_and_text(code: str) -> None:
     assert cases.text(mx, code) == FACTS["texts"][code]
 
 
-@pytest.mark.parametrize(("code", "_", "kwargs"), cases.CELLS, ids=[c[0] for c in cases.CELLS])
+@each_record(("code", "_", "kwargs"), cases.CELLS, ids=[c[0] for c in cases.CELLS])
 def test_graphs_of_cells(code: str, _: Any, kwargs: dict) -> None:
     assert cases.cell_graph(mx, code, kwargs) == FACTS["graphs"][code]
 

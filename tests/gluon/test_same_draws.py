@@ -15,6 +15,7 @@ import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.gluon import nn
 from mixnet.symbol.cached_op import CachedOp
+from tests.each_record import each_record
 
 
 @pytest.fixture(autouse=True)
@@ -140,9 +141,9 @@ def assert_hybridized_draws_the_same(
 MAKERS = [Twice, Unused, Drawing, Arrays, Leaky, Turns, stack]
 
 
-@pytest.mark.parametrize("train", [True, False])
-@pytest.mark.parametrize("options", [{}, {"static_alloc": True}, {"recompute": "mirror"}])
-@pytest.mark.parametrize("make", MAKERS)
+@each_record("train", [True, False])
+@each_record("options", [{}, {"static_alloc": True}, {"recompute": "mirror"}])
+@each_record("make", MAKERS)
 def test_hybridized_draws_the_same(make: Any, options: dict[str, Any], train: bool) -> None:
     data = nd.array(values())
     mx.random.seed(3)

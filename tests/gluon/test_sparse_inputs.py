@@ -9,6 +9,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
+from tests.each_record import each_record
 
 DATA = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]], "float32")
 
@@ -41,8 +42,8 @@ BLOCKS = [
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("recording", [False, True])
-@pytest.mark.parametrize(("function", "of_csr", "of_rows"), BLOCKS)
+@each_record("recording", [False, True])
+@each_record(("function", "of_csr", "of_rows"), BLOCKS)
 def test_results_have_the_storage_types_of_mxnet(
     function: Any, of_csr: list[str], of_rows: list[str], recording: bool
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import mixnet as mx
 from mixnet.base import FileFormatError, MXNetError
+from tests.each_record import each_record
 
 FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
 
@@ -66,7 +67,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@each_record("case", CASES)
 def test_errors_name_the_wrong_node(case: str) -> None:
     change, message = CASES[case]
     with pytest.raises(FileFormatError, match=message):
@@ -162,10 +163,10 @@ def written_by(version: int, op: str, attributes: dict[str, str], inputs: list[s
     return json.dumps(graph | stated)
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("version", "shape"), [(800, (1,)), (900, (1,)), (904, (1,)), (905, (2,)), (10901, (2,))]
 )
-@pytest.mark.parametrize("op", ["argmax", "argmin"])
+@each_record("op", ["argmax", "argmin"])
 def test_axis_of_argmax_in_old_files(op: str, version: int, shape: tuple[int, ...]) -> None:
     """Up to 0.9.4, -1 was the default and stood for all axes."""
     symbol = mx.sym.load_json(written_by(version, op, {"axis": "-1"}, ["data"]))
@@ -185,7 +186,7 @@ def test_files_from_before_0_9_leave_out_variables() -> None:
         mx.sym.load_json(written_by(904, "FullyConnected", {"num_hidden": "2"}, ["data"]))
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("op", "attribute", "version", "is_read"),
     [  # as MXNet 1.9.1 answers
         ("Activation", "foo", 10901, False),

@@ -17,6 +17,7 @@ import pytest
 import mixnet as mx
 from mixnet import image
 from mixnet.recordio import IRHeader, MXIndexedRecordIO, pack_img
+from tests.each_record import each_record
 
 FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
 SOURCE = np.load(FIXTURES / "image_functions.npz")["source"]
@@ -256,7 +257,7 @@ def detection(**more: Any) -> mx.io.MXDataIter:
     return mx.io.ImageDetRecordIter(**{**options, **more})
 
 
-@pytest.mark.parametrize("case", CASES)
+@each_record("case", CASES)
 def test_records_are_those_of_mxnet(case: str) -> None:
     batch = detection(**CASES[case]).next()
     np.testing.assert_array_equal(batch.data[0].asnumpy(), RECORDED[case])

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from mixnet.image.draw import of_seed, of_words
+from tests.each_record import each_record
 
 FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
 RECORDED = json.loads((Path(__file__).parent / "draws_of_mxnet.json").read_text(encoding="utf-8"))
@@ -55,7 +55,7 @@ def drawn(mx: Any, case: str) -> list[list[float]]:
     return rows
 
 
-@pytest.mark.parametrize("case", CASES)
+@each_record("case", CASES)
 def test_images_are_those_of_mxnet(case: str) -> None:
     import mixnet
 

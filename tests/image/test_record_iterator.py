@@ -21,6 +21,7 @@ from mixnet.image.record_source import Records
 from mixnet.io import ImageRecordIter
 from mixnet.recordio import MXIndexedRecordIO
 from tests import processes
+from tests.each_record import each_record
 from tests.image.files import write_records
 from tests.interrupts import press
 from tests.waiting import next_line
@@ -56,7 +57,7 @@ def augmented(**more: Any) -> mx.io.MXDataIter:
     )
 
 
-@pytest.mark.parametrize("case", CASES)
+@each_record("case", CASES)
 def test_pixels_are_those_of_mxnet(case: str) -> None:
     actual = augmented(**CASES[case]).next().data[0].asnumpy()
     assert actual.dtype == RECORDED[case].dtype

@@ -14,6 +14,7 @@ import pytest
 import mixnet as mx
 from mixnet import image
 from mixnet.image.augment import PCA_VALUES, PCA_VECTORS
+from tests.each_record import each_record
 
 RECORDED = np.load(Path(__file__).parents[1] / "parity" / "fixtures" / "image_functions.npz")
 SOURCE = RECORDED["source"]  # (24, 31, 3) of uint8
@@ -115,14 +116,14 @@ AUGMENTERS: dict[str, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("key", FUNCTIONS)
+@each_record("key", FUNCTIONS)
 def test_functions(key: str) -> None:
     random.seed(5)
     np.random.seed(5)
     check(key, FUNCTIONS[key]())
 
 
-@pytest.mark.parametrize("name", AUGMENTERS)
+@each_record("name", AUGMENTERS)
 def test_augmenters(name: str) -> None:
     augmenter = getattr(image, name)(*AUGMENTERS[name])
     source = floats()

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as onp
-import pytest
 
 import mixnet as mx
+from tests.each_record import each_record
 from tests.metric.batches import CASES, run
 
 RECORDED = json.loads((Path(__file__).parent / "fixtures" / "batches.json").read_text())
@@ -26,6 +26,6 @@ def _same(actual: Any, expected: Any) -> None:
         onp.testing.assert_allclose(actual, expected, rtol=1e-6, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", sorted(CASES))
+@each_record("name", sorted(CASES))
 def test_metrics_give_the_numbers_of_mxnet(name: str) -> None:
     _same(run(mx, name), RECORDED[name])

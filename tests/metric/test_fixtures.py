@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as onp
-import pytest
 
 import mixnet as mx
+from tests.each_record import each_record
 
 FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
 CASES = json.loads((FIXTURES / "metrics.json").read_text())
@@ -22,7 +22,7 @@ def _same(actual: Any, expected: Any) -> None:
     onp.testing.assert_allclose(values, expected[1], rtol=3e-7)
 
 
-@pytest.mark.parametrize("name", sorted(k for k, case in CASES.items() if "updates" in case))
+@each_record("name", sorted(k for k, case in CASES.items() if "updates" in case))
 def test_the_numbers_of_mxnet(name: str) -> None:
     case = CASES[name]
     metric = mx.metric.create(case["create"], **case["kwargs"])

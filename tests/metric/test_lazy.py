@@ -11,6 +11,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import metric, nd
+from tests.each_record import each_record
 
 OPTIONS = {
     "acc": {}, "top_k_accuracy": {"top_k": 2}, "f1": {}, "mcc": {"average": "micro"}, "pcc": {},
@@ -18,7 +19,7 @@ OPTIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted(OPTIONS))
+@each_record("name", sorted(OPTIONS))
 def test_updates_do_not_wait(name: str) -> None:
     measure = metric.create(name, **OPTIONS[name])
     weight = nd.ones((3, 2))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import re
+import tempfile
 import traceback
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import mixnet as mx
+from tests.each_record import each_record
 from tests.mistakes import (
     algebra,
     arrays,
@@ -27,24 +28,23 @@ from tests.mistakes import (
 )
 from tests.mistakes.mistake import PRELUDE, Mistake
 
-MISTAKES = list(
-    itertools.chain.from_iterable(
-        topic.MISTAKES
-        for topic in (
-            arrays,
-            algebra,
-            operators,
-            blocks,
-            recurrent,
-            training,
-            symbols,
-            modules,
-            data,
-            handed_over,
-            less_common,
-        )
-    )
+MODULES = (
+    arrays,
+    algebra,
+    operators,
+    blocks,
+    recurrent,
+    training,
+    symbols,
+    modules,
+    data,
+    handed_over,
+    less_common,
 )
+MISTAKES = [row for module in MODULES for row in module.MISTAKES]
+TOPICS = {
+    row.code: module.__name__.rpartition(".")[2] for module in MODULES for row in module.MISTAKES
+}
 
 # What says how mixnet is made rather than what the caller did.
 INTERNAL = re.compile(
@@ -69,10 +69,10 @@ def _raised(code: str) -> BaseException:
     pytest.fail("it was taken silently")
 
 
-@pytest.mark.parametrize("row", MISTAKES, ids=[each.code for each in MISTAKES])
 @pytest.mark.filterwarnings("ignore")
+@each_record("row", MISTAKES, ids=lambda row: row.code, by=lambda row: TOPICS[row.code])
 def test_text(row: Mistake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(tempfile.mkdtemp(dir=tmp_path))
     error = _raised(row.code)
     text = str(error)
     assert isinstance(error, row.classes[0]), f"{type(error).__name__}: {text}"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mixnet as mx
+from tests.each_record import each_record
 
 
 def factors(users: int, items: int) -> Any:
@@ -103,7 +104,7 @@ def test_initializers_fill_row_sparse_parameters() -> None:
     assert weight.stype == "row_sparse" and (weight.asnumpy() == 0.5).all()
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("name", "rows", "expected"),
     [
         ("square", [0, 2, 3], [0, 2, 3]),
@@ -112,7 +113,7 @@ def test_initializers_fill_row_sparse_parameters() -> None:
         ("tanh", [0, 2, 3], [0, 2]),
     ],
 )
-@pytest.mark.parametrize("is_read_twice", [False, True])
+@each_record("is_read_twice", [False, True])
 def test_gradients_have_the_rows_that_were_read(
     name: str, rows: list[int], expected: list[int], is_read_twice: bool
 ) -> None:

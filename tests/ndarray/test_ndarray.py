@@ -13,11 +13,12 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd
+from tests.each_record import each_record
 
 DTYPES = ["float16", "bfloat16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool"]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@each_record("dtype", DTYPES)
 def test_dtypes_hold_and_jax_stays_as_it_is(dtype: str) -> None:
     before = jax.config.jax_enable_x64
     array = nd.array([0, 1, 1], dtype=dtype)
@@ -179,7 +180,7 @@ def test_scalars() -> None:
         bool(nd.ones((2,)))
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("call", "text"),
     [
         (
@@ -301,7 +302,7 @@ ERRORS = [  # with the class that MXNet 1.9.1 raises
 ]
 
 
-@pytest.mark.parametrize(("call", "name"), ERRORS)
+@each_record(("call", "name"), ERRORS)
 def test_errors_have_the_classes_of_mxnet(call: Any, name: str) -> None:
     with pytest.raises(mx.MXNetError) as raised:
         call(nd.ones((1, 3)))
@@ -335,7 +336,7 @@ def test_histogram_without_a_range_warns_that_numpy_counts() -> None:
     assert edges.asnumpy().tolist() == [0, 0.5, 1]
 
 
-@pytest.mark.parametrize("other", [None, "a", [1, 2], (1, 2), {}, object(), b"a", 1j, mx.cpu()])
+@each_record("other", [None, "a", [1, 2], (1, 2), {}, object(), b"a", 1j, mx.cpu()])
 def test_an_array_compares_with_arrays_and_numbers_alone(other: object) -> None:
     """A plain False would be mistaken for a result; MXNet refuses these, too."""
     array = nd.array([1, 2])

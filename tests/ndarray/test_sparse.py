@@ -13,6 +13,7 @@ import pytest
 import mixnet as mx
 from mixnet import nd
 from mixnet.ndarray import sparse_rules
+from tests.each_record import each_record
 
 DATA = np.array([[0, 1, 0], [0, 0, 0], [2, 0, 3], [0, 0, 0]], "float32")
 OTHER = np.array([[1, 1, 1], [0, 0, 0], [0, 0, 0], [2, 2, 2]], "float32")
@@ -58,8 +59,8 @@ RESULTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["csr", "row_sparse"])
-@pytest.mark.parametrize(("text", "stype"), RESULTS, ids=[text for text, _ in RESULTS])
+@each_record("kind", ["csr", "row_sparse"])
+@each_record(("text", "stype"), RESULTS, ids=[text for text, _ in RESULTS])
 def test_results_are_those_of_dense_arrays(kind: str, text: str, stype: str) -> None:
     dense = {"a": nd.array(DATA), "b": nd.array(OTHER), "d": nd.array(DATA + 1), "nd": nd}
     sparse = {**dense, "a": dense["a"].tostype(kind), "b": dense["b"].tostype(kind)}

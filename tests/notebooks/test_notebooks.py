@@ -44,8 +44,13 @@ def _start(path: Path) -> tuple[int, int]:
     return LONGEST.index(number) if number in LONGEST else len(LONGEST), number
 
 
+# Two workers run them: each imports what kernels import once, which takes two seconds.
 longest_first = pytest.mark.parametrize(
-    "path", sorted(NOTEBOOKS, key=_start), ids=lambda path: path.stem
+    "path",
+    [
+        pytest.param(path, marks=pytest.mark.xdist_group(f"lessons-{number % 2}"), id=path.stem)
+        for number, path in enumerate(sorted(NOTEBOOKS, key=_start))
+    ],
 )
 
 
@@ -191,7 +196,6 @@ def forked_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @longest_first
-@pytest.mark.spread
 @pytest.mark.usefixtures("no_running_loop", "forked_kernels")
 def test_it_runs(path: Path, run: ModuleType, tmp_path: Path) -> None:
     """Each in a kernel of its own: only what reads the notebook and writes the page is shared."""

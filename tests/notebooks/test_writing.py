@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mixnet.widgets import page
+from tests.each_record import each_record
 
 nbformat = pytest.importorskip("nbformat", reason="pip install '.[lab]' to read notebooks")
 ROOT = Path(__file__).parents[2]
@@ -54,6 +55,6 @@ def test_notebooks_write_one_thing_in_the_singular(path: Path) -> None:
             assert not ONE_OF_MANY.search(text), ONE_OF_MANY.search(text)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+@each_record("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_docs_write_shares_without_a_space(path: Path) -> None:
     assert not SPACED.search(path.read_text(encoding="utf-8"))

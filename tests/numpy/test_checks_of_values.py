@@ -10,6 +10,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, np, npx
+from tests.each_record import each_record
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +73,7 @@ PARAMETERS = [
 ]
 
 
-@pytest.mark.parametrize(("draw", "refused", "accepted"), PARAMETERS)
+@each_record(("draw", "refused", "accepted"), PARAMETERS)
 def test_array_parameters_lie_in_range(draw: Any, refused: float, accepted: float) -> None:
     with pytest.raises(ValueError, match="out of range"):
         draw(np.array([refused, 1.0]) + 0)
@@ -89,7 +90,7 @@ def test_a_recorded_step_is_not_cut_for_a_check() -> None:
     assert scale.grad.shape == (2,)
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("function", "arguments", "words"),
     [
         ("power", (-1,), "power: a"),
@@ -100,7 +101,7 @@ def test_a_recorded_step_is_not_cut_for_a_check() -> None:
         ("gamma", (-1,), "gamma: shape"),
     ],
 )
-@pytest.mark.parametrize("as_arrays", [False, True])
+@each_record("as_arrays", [False, True])
 def test_errors_name_the_function_and_parameter_that_were_called(
     function: str, arguments: tuple, words: str, as_arrays: bool
 ) -> None:

@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
-
 import mixnet as mx
+from tests.each_record import each_record
 
 NAMESPACES = {"np": mx.np, "np.linalg": mx.np.linalg, "np.random": mx.np.random}
 
@@ -31,7 +30,7 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
 FUNCTIONS = dict(functions())
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@each_record("name", FUNCTIONS)
 def test_parameters_are_named(name: str) -> None:
     text = inspect.getdoc(FUNCTIONS[name]) or ""
     parameters = inspect.signature(FUNCTIONS[name]).parameters

@@ -10,6 +10,7 @@ import numpy as onp
 import pytest
 
 from mixnet import MXNetError, np
+from tests.each_record import each_record
 
 FACTS = json.loads(
     (Path(__file__).parent.parent / "parity" / "fixtures" / "np_dtypes.json").read_text()
@@ -46,7 +47,7 @@ def _calls(name: str) -> Any:
             yield key, fact, (np.array(x.astype(left)), np.array(y))
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@each_record("name", FUNCTIONS)
 def test_two_arrays(name: str) -> None:
     results = []  # nothing is read before all is recorded: one program is compiled
     for key, fact, arguments in _calls(name):
@@ -66,7 +67,7 @@ def test_two_arrays(name: str) -> None:
         _compare(*each)
 
 
-@pytest.mark.parametrize("name", sorted({key.split()[0] for key in FACTS["one"]}))
+@each_record("name", sorted({key.split()[0] for key in FACTS["one"]}))
 def test_one_array(name: str) -> None:
     results = []
     for key, fact in FACTS["one"].items():

@@ -17,6 +17,7 @@ import numpy as onp
 import pytest
 
 import mixnet as mx
+from tests.each_record import each_record
 from tests.numpy.describe import describe, evaluate, has_values, same, without_values
 from tests.numpy.functions import ARRAYS, CASES
 
@@ -117,7 +118,7 @@ def _reference(text: str) -> Any:
             return ["raises", type(error).__name__]
 
 
-@pytest.mark.parametrize("name", CASES)
+@each_record("name", CASES, by=lambda name: name.rpartition(".")[0] or "np")
 def test_function(name: str, tmp_path: Path) -> None:
     wrong = []
     for text in CASES[name]:
@@ -151,7 +152,7 @@ def _problem(text: str, actual: Any, error: Exception | None) -> str | None:
     return None if same(actual, expected) else f"{actual}, should be {expected}"
 
 
-@pytest.mark.parametrize("name", STORED["names"])
+@each_record("name", STORED["names"])
 def test_every_name_has_a_row(name: str) -> None:
     assert CASES.get(name)
     actual: Any = mx

@@ -18,6 +18,7 @@ from hypothesis.extra import numpy as some_arrays
 
 import mixnet as mx
 from mixnet import autograd, np, npx
+from tests.each_record import each_record
 
 STORED = json.loads(
     (Path(__file__).parent.parent / "parity" / "fixtures" / "np_functions.json").read_text()
@@ -232,7 +233,7 @@ GRADIENTS = [
 ]
 
 
-@pytest.mark.parametrize("text", GRADIENTS)
+@each_record("text", GRADIENTS)
 def test_gradients_of_numpy_arrays_are_computed(text: str) -> None:
     """Against differences of the weighted sum of the results, in float64."""
     names = [name for name in EXPLICIT if f" {name} " in _words(text)]
@@ -274,7 +275,7 @@ def _words(text: str) -> str:
     return " " + "".join(c if c.isalnum() or c in "_'" else " " for c in text) + " "
 
 
-@pytest.mark.parametrize(
+@each_record(
     "text",
     [
         "np.sign(a)", "np.floor(a)", "np.rint(a)", "np.fix(a)", "np.ceil(a)", "np.trunc(a)",
@@ -306,7 +307,7 @@ def test_functions_of_numpy_take_part_in_autograd() -> None:
 OF_THE_C_LIBRARY = {"handle", "__del__"}
 
 
-@pytest.mark.parametrize("member", sorted({*STORED["members"]} - OF_THE_C_LIBRARY))
+@each_record("member", sorted({*STORED["members"]} - OF_THE_C_LIBRARY))
 def test_the_class_has_what_mxnets_has(member: str) -> None:
     assert hasattr(np.ndarray, member)
 

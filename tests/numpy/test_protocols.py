@@ -6,6 +6,7 @@ import numpy as onp
 import pytest
 
 from mixnet import np
+from tests.each_record import each_record
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -99,7 +100,7 @@ SCALARS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "dtype"), SCALARS)
+@each_record(("text", "dtype"), SCALARS)
 def test_scalars_of_numpy_leave_the_dtype_to_arrays(text: str, dtype: str) -> None:
     names = {
         "np": np,

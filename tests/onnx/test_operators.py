@@ -13,9 +13,10 @@ from mixnet.export.network import Input
 from mixnet.onnx.export.model import to_model
 from mixnet.onnx.export.support import reason_against
 from mixnet.ops import OPERATORS
+from tests.each_record import each_record
 from tests.onnx.runtime import onnx, session
 from tests.ops.record import Record
-from tests.ops.records import RANDOM, RECORDS
+from tests.ops.records import RANDOM, RECORDS, family_of
 from tests.ops.test_records import inputs_of
 
 WRITTEN = [r for r in RECORDS if reason_against(OPERATORS[r.op].name) is None]
@@ -187,7 +188,9 @@ def results(content: bytes, data: list[np.ndarray]) -> list[np.ndarray]:
     return result.run(None, {i.name: data[int(i.name[1:])] for i in result.get_inputs()})
 
 
-@pytest.mark.parametrize("record", [r for r in WRITTEN if r.reference], ids=lambda r: r.op)
+@each_record(
+    "record", [r for r in WRITTEN if r.reference], ids=lambda record: record.op, by=family_of
+)
 def test_onnx_runtime_gives_numpys_numbers(record: Record) -> None:
     data = inputs_of(record, "float32")
     actual = results(model_of(record, data, 18), data)
@@ -198,7 +201,9 @@ def test_onnx_runtime_gives_numpys_numbers(record: Record) -> None:
         np.testing.assert_allclose(ours.astype("float64"), theirs, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("record", [r for r in WRITTEN if not r.reference], ids=lambda r: r.op)
+@each_record(
+    "record", [r for r in WRITTEN if not r.reference], ids=lambda record: record.op, by=family_of
+)
 def test_onnx_runtime_gives_our_numbers(record: Record) -> None:
     data = inputs_of(record, "float32")
     actual = results(model_of(record, data, 18), data)
@@ -235,7 +240,7 @@ def test_every_operator_has_a_conversion_or_a_reason() -> None:
 REFUSED = [r for r in RECORDS if reason_against(OPERATORS[r.op].name) and r.op != "reset_arrays"]
 
 
-@pytest.mark.parametrize("record", REFUSED, ids=lambda r: r.op)
+@each_record("record", REFUSED, ids=lambda record: record.op)
 def test_operators_that_cannot_be_exported_say_why(record: Record) -> None:
     with pytest.raises(
         MXNetError,

@@ -10,6 +10,7 @@ import pytest
 
 import mixnet as mx
 from mixnet.base import MXNetError
+from tests.each_record import each_record
 from tests.onnx.runtime import onnx, ort
 
 FILES = Path(__file__).parent / "sklearn_models"
@@ -43,7 +44,7 @@ def saved(folder: Path, kind: str, outs: int = 1, **attributes: Any) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_record("name", NAMES)
 def test_predictions_are_those_of_sklearn(name: str) -> None:
     path = FILES / f"{name}.onnx"
     (inputs,) = onnx.load(str(path)).graph.input

@@ -1,12 +1,12 @@
 """Which operators take images with channels last as they take them with channels first."""
 
 import numpy as np
-import pytest
 
 from mixnet.ops.registry import find
 from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.ops.tracing.any_layout import takes_any_layout
 from mixnet.passes.differentiate import BackwardOp
+from tests.each_record import each_record
 
 SINGLE = np.dtype("float32")
 IMAGE, CUBE, PIXEL, ROW = (2, 3, 4, 5), (3, 3, 3, 3), (2, 3, 1, 1), (5,)
@@ -24,8 +24,8 @@ def layouts_of(name, shapes, attributes, backward=False):
     return takes_any_layout(op, statics, specs, count, (0, 2, 3, 1))
 
 
-@pytest.mark.parametrize("backward", [False, True])
-@pytest.mark.parametrize(
+@each_record("backward", [False, True])
+@each_record(
     ("name", "shapes", "attributes"),
     [
         ("Activation", [IMAGE], {"act_type": "softrelu"}),
@@ -43,7 +43,7 @@ def test_elements_have_no_layout(name, shapes, attributes, backward):
     assert layouts_of(name, shapes, attributes, backward)
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("name", "shapes", "attributes"),
     [
         ("LeakyReLU", [IMAGE, (3,)], {"act_type": "prelu"}),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
 
 import mixnet as mx
 from mixnet import nd, np
+from tests.each_record import each_record
 
 WHOLE = ("uint8", "int8", "int32", "int64")
 CALLS = [
@@ -89,8 +91,11 @@ CALLS += [
 ]
 
 
-@pytest.mark.parametrize("dtype", WHOLE)
-@pytest.mark.parametrize("call", CALLS)
+@each_record(
+    "call, dtype",
+    itertools.product(CALLS, WHOLE),
+    ids=lambda record: f"line {record[0].__code__.co_firstlineno} of {record[1]}",
+)
 def test_integers_are_refused(call: Any, dtype: str) -> None:
     with pytest.raises(mx.MXNetError, match=f"is {dtype}; it must be floating point"):
         call(nd.ones((2, 2), dtype=dtype))

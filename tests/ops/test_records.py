@@ -8,8 +8,9 @@ import pytest
 import mixnet as mx
 from mixnet import nd
 from mixnet.ops import OPERATORS
+from tests.each_record import each_record
 from tests.ops.record import Record
-from tests.ops.records import RANDOM, RECORDS
+from tests.ops.records import RANDOM, RECORDS, family_of
 
 IDS = [record.op for record in RECORDS]
 
@@ -45,7 +46,7 @@ def test_every_operator_has_a_record() -> None:
     assert library - set(IDS) - RANDOM == set()
 
 
-@pytest.mark.parametrize("record", RECORDS, ids=IDS)
+@each_record("record", RECORDS, ids=IDS, by=family_of)
 def test_forward_is_numpys(record: Record) -> None:
     if record.reference is None:
         assert record.stored, "a record without a reference needs stored results"
@@ -63,7 +64,7 @@ def test_forward_is_numpys(record: Record) -> None:
 GRADIENTS = [r for r in RECORDS if r.gradient and r.shapes]
 
 
-@pytest.mark.parametrize("record", GRADIENTS, ids=[r.op for r in GRADIENTS])
+@each_record("record", GRADIENTS, ids=lambda record: record.op, by=family_of)
 def test_gradient_is_the_difference_quotient(record: Record) -> None:
     data = inputs_of(record, "float64")
     arrays = _in_float64(record, data)
@@ -102,7 +103,7 @@ def test_gradient_is_the_difference_quotient(record: Record) -> None:
 SYMBOLIC = [r for r in RECORDS if r.shapes]
 
 
-@pytest.mark.parametrize("record", SYMBOLIC, ids=[r.op for r in SYMBOLIC])
+@each_record("record", SYMBOLIC, ids=lambda record: record.op, by=family_of)
 def test_symbols_and_arrays_give_the_same_results(record: Record) -> None:
     arrays = [nd.array(d, dtype=d.dtype) for d in inputs_of(record, "float32")]
     variables = [mx.sym.Variable(f"x{i}") for i in range(len(arrays))]

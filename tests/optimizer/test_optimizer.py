@@ -10,6 +10,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd, optimizer
+from tests.each_record import each_record
 
 
 def test_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,8 +100,8 @@ def test_the_base_has_no_rule() -> None:
         base.update(0, None, None, None)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize("name", ["sgd", "nag", "adam", "lamb", "lars", "adagrad", "signum"])
+@each_record("dtype", ["float16", "bfloat16"])
+@each_record("name", ["sgd", "nag", "adam", "lamb", "lars", "adagrad", "signum"])
 def test_half_precision_weights_have_a_float32_copy(name: str, dtype: str) -> None:
     kwargs = {"momentum": 0.9} if name in ("sgd", "nag", "lars", "signum") else {}
     exact = optimizer.get_updater(optimizer.create(name, learning_rate=0.1, **kwargs))
@@ -137,7 +138,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted(SETTINGS))
+@each_record("name", sorted(SETTINGS))
 def test_a_schedule_compiles_nothing(name: str) -> None:
     scheduler = mx.lr_scheduler.PolyScheduler(100, warmup_steps=3)
     sgd = optimizer.create(name, lr_scheduler=scheduler, wd=0.01, **SETTINGS[name])

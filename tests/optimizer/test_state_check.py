@@ -14,6 +14,7 @@ import pytest
 import mixnet as mx
 from mixnet.base import FileFormatError, MissingFileError
 from mixnet.optimizer.state_file import dumps, loads
+from tests.each_record import each_record
 
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (name, {}) for name in ("sgd", "adam", "nadam", "adagrad", "adadelta", "adamax")},
@@ -53,7 +54,7 @@ def _stepped(updater: mx.optimizer.Updater) -> onp.ndarray:
     return weight.asnumpy()
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@each_record("kind", list(KINDS))
 def test_states_are_loaded_by_the_optimizers_that_load_them_in_mxnet(kind: str) -> None:
     source = _updater(kind)
     _stepped(source)
@@ -73,7 +74,7 @@ def test_states_are_loaded_by_the_optimizers_that_load_them_in_mxnet(kind: str) 
     assert accepting == ACCEPTED[kind] - ({"groupadagrad"} if kind != "groupadagrad" else set())
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "sgld"])  # draws numbers
+@each_record("kind", [kind for kind in KINDS if kind != "sgld"])  # draws numbers
 def test_an_optimizer_is_loaded_with_its_states(kind: str) -> None:
     source = _updater(kind)
     _stepped(source)
@@ -96,7 +97,7 @@ def bogus() -> list[Any]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(BOGUS))
+@each_record("number", range(BOGUS))
 def test_bogus_states_change_nothing(number: int) -> None:
     states = bogus()
     assert len(states) == BOGUS
@@ -130,7 +131,7 @@ def test_an_optimizer_without_an_attribute(name: str) -> None:
         _updater("adam").set_states(_changed(_delete(name)))
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("name", "value"),
     [
         *[("lr", None), ("lr", "0.1"), ("momentum", []), ("rescale_grad", {}), ("wd", b"0")],

@@ -13,6 +13,7 @@ import pytest
 import mixnet as mx
 from mixnet.base import FileFormatError
 from mixnet.optimizer.state_file import dumps, loads
+from tests.each_record import each_record
 
 HERE = Path(__file__).parent / "fixtures"
 PARITY = Path(__file__).parents[1] / "parity" / "fixtures"
@@ -22,7 +23,7 @@ FILES = [
 ]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@each_record("path", FILES, ids=lambda path: path.stem)
 def test_states_of_mxnet_are_rewritten_byte_for_byte(path: Path) -> None:
     content = path.read_bytes()
     assert dumps(loads(content)) == content

@@ -10,6 +10,7 @@ import numpy as onp
 import pytest
 
 import mixnet as mx
+from tests.each_record import each_record
 
 FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
 CASES = json.loads((FIXTURES / "optimizers.json").read_text())
@@ -32,7 +33,7 @@ def _flat(state: Any) -> list[Any]:
     return [] if state is None else [state]
 
 
-@pytest.mark.parametrize("name", sorted(CASES.keys() - RAISES))
+@each_record("name", sorted(CASES.keys() - RAISES))
 @pytest.mark.filterwarnings("ignore:Accumulating with float16")
 def test_the_weights_and_states_of_mxnet(name: str) -> None:
     case, half = CASES[name], name.startswith("mp_")

@@ -8,6 +8,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, nd
+from tests.each_record import each_record
 
 INF = float("inf")
 DATA = np.array([[3, 1, 2], [0.5, -2, 4]], dtype=np.float32)
@@ -55,9 +56,9 @@ INDEXED: dict[str, tuple[Callable[..., Any], list[np.ndarray], list[list[float]]
 }
 
 
-@pytest.mark.parametrize("name", WITHOUT)
-@pytest.mark.parametrize("head", [INF, float("nan")])
-@pytest.mark.parametrize("is_hybrid", [False, True])
+@each_record("name", WITHOUT)
+@each_record("head", [INF, float("nan")])
+@each_record("is_hybrid", [False, True])
 def test_what_has_no_gradient_passes_zeros(name: str, head: float, is_hybrid: bool) -> None:
     data = nd.array(DATA)
     data.attach_grad()

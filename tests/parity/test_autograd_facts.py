@@ -12,6 +12,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
+from tests.each_record import each_record
 
 FACTS = dict(
     json.loads((Path(__file__).parent / "fixtures" / "semantics.json").read_text())["autograd"]
@@ -278,7 +279,7 @@ def test_every_fact_has_a_program() -> None:
     assert set(PROGRAMS) | set(DEVIATIONS) == set(FACTS)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@each_record("name", PROGRAMS)
 def test_fact(name: str) -> None:
     fact = FACTS[name]
     if isinstance(fact, str) and fact.startswith("raises "):

@@ -16,6 +16,7 @@ import mixnet as mx
 from mixnet.ndarray.invoke import invoke_any
 from mixnet.ops import OPERATORS
 from mixnet.ops.op import Op
+from tests.each_record import each_record
 from tests.parity.record_edges import (
     FIXTURE,
     arrays_of,
@@ -130,8 +131,8 @@ def gradients(question: dict[str, Any]) -> tuple[list[Any], list[Any]]:
         return [each.grad for each in learn], question["says"]["gradients"]
 
 
-@pytest.mark.parametrize("part", range(6))
-@pytest.mark.parametrize("kind", [*SPECIAL, "float16", "no axes"])
+@each_record("part", range(6))
+@each_record("kind", [*SPECIAL, "float16", "no axes"])
 def test_gradients(kind: str, part: int) -> None:
     """Where MXNet raises a gradient is computed all the same."""
     questions = [

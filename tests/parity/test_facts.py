@@ -10,6 +10,7 @@ import numpy as onp
 import pytest
 
 import mixnet as mx
+from tests.each_record import each_record
 
 FACTS = json.loads((Path(__file__).parent / "fixtures" / "semantics.json").read_text())
 # Where mixnet differs, and why.
@@ -57,17 +58,15 @@ def _run(text: str, fact: list[Any], scope: dict[str, Any]) -> None:
 
 
 def _facts(section: str) -> list[Any]:
-    return [
-        pytest.param(text, fact, id=text) for text, fact in FACTS[section] if text not in DEVIATIONS
-    ]
+    return [(text, fact) for text, fact in FACTS[section] if text not in DEVIATIONS]
 
 
-@pytest.mark.parametrize(("text", "fact"), _facts("nd"))
+@each_record("text, fact", _facts("nd"), ids=lambda case: case[0])
 def test_nd(text: str, fact: list[Any]) -> None:
     _run(text, fact, {"mx": mx, "nd": mx.nd, "onp": onp})
 
 
-@pytest.mark.parametrize(("text", "fact"), _facts("np"))
+@each_record("text, fact", _facts("np"), ids=lambda case: case[0])
 def test_np(text: str, fact: list[Any]) -> None:
     mx.npx.set_np()
     try:

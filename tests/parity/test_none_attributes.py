@@ -12,6 +12,7 @@ from mixnet import nd, sym
 from mixnet.gluon import nn
 from mixnet.ndarray.invoke import invoke_any
 from mixnet.ops import OPERATORS
+from tests.each_record import each_record
 from tests.parity.record_edges import arrays_of, is_numpys, text
 from tests.parity.record_none_attributes import FIXTURE, questions
 
@@ -70,7 +71,7 @@ def _arrays() -> None:
     x = nd.array([[1, 2], [3, 4]])
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("call", "message"),
     [
         (lambda: nd.pick(x, nd.array([0, 1]), axis=None), "axis=None is not a whole number"),
@@ -98,7 +99,7 @@ def test_operators_refuse_none_where_mxnet_does(call: Any, message: str) -> None
         call()
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("call", "shape"),
     [
         (lambda: x.transpose(), (2, 2)),
@@ -118,7 +119,7 @@ def test_mxnet_computes(call: Any, shape: tuple[int, ...]) -> None:
     assert call().shape == shape
 
 
-@pytest.mark.parametrize(
+@each_record(
     "call",
     [
         lambda: nd.softmax(x, dtype=None),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import mixnet as mx
+from tests.each_record import each_record
 from tests.parity.record_edges import is_numpys
 from tests.parity.record_operator_inference import FIXTURE, symbol_of
 from tests.parity.record_unknown_dtypes import answer as dtypes_answer
@@ -45,7 +46,7 @@ def test_partly_known_shapes(row: Any) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("row", [each for each in ROWS if each["dtypes"]], ids=identifier)
+@each_record("row", [each for each in ROWS if each["dtypes"]], ids=identifier)
 def test_dtypes(row: Any) -> None:
     symbol = symbol_of(mx, row["call"])
     wrong = []

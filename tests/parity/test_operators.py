@@ -12,6 +12,7 @@ import pytest
 
 import mixnet as mx
 from mixnet.ops.namespace import PREFIXES
+from tests.each_record import each_record
 
 FIXTURES = Path(__file__).parent / "fixtures"
 # The cases that came with the project, and those of the families in cases/.
@@ -25,7 +26,7 @@ def _registered(name: str) -> str:
 
 
 CASES = [
-    case
+    {**case, "family": name}
     for name in FILES
     for case in json.loads((FIXTURES / f"{name}.json").read_text()).get("cases", ())
     if hasattr(mx.nd, _registered(case["op"]))
@@ -53,7 +54,7 @@ def _stored(file: str) -> dict[str, Any]:
     return dict(np.load(FIXTURES / file))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["case"])
+@each_record("case", CASES, ids=lambda case: case["case"], by=lambda case: case["family"])
 def test_agrees_with_mxnet(case: dict[str, Any]) -> None:
     name = case["case"]
     everything = _stored(case["file"]) if "file" in case else {}

@@ -10,6 +10,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd
+from tests.each_record import each_record
 
 FIXTURES = Path(__file__).parent / "fixtures"
 FILES = ["params_list", "params_dict_dtypes", "params_arg_aux", "params_single"]
@@ -17,7 +18,7 @@ SPARSE = ["params_sparse", "params_csr_empty"]
 NUMPY = ["params_np", "params_np_list"]
 
 
-@pytest.mark.parametrize("name", [*FILES, "legacy_v0", "legacy_v1", "params_np_list", "params_np"])
+@each_record("name", [*FILES, "legacy_v0", "legacy_v1", "params_np_list", "params_np"])
 def test_files_of_mxnet_are_read(name: str) -> None:
     with mx.util.np_shape(name in NUMPY):
         loaded = nd.load(str(FIXTURES / f"{name}.params"))
@@ -116,7 +117,7 @@ def sparse_file(kind: int, shape: tuple, stored: tuple, *positions: tuple[int, t
     return b"".join([*parts, bytes(1000), struct.pack("<Q", 0)])
 
 
-@pytest.mark.parametrize(
+@each_record(
     "content",
     [
         sparse_file(2, (3,), (2,), (6, (4,)), (6, (2,))),

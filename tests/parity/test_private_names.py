@@ -13,6 +13,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
+from tests.each_record import each_record
 
 # In how many files of public programs a name was seen; more than ten were not counted.
 RANKED = [
@@ -62,7 +63,7 @@ RANKED = [
 NAMES = [(where, name) for _, where, names in RANKED for name in names.split()]
 
 
-@pytest.mark.parametrize(("where", "name"), NAMES, ids=[".".join(each) for each in NAMES])
+@each_record("where, name", NAMES, ids=".".join)
 def test_every_private_name_exists(where: str, name: str) -> None:
     result: Any = importlib.import_module(f"mixnet.{where}")
     for part in name.split("."):

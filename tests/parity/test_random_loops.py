@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pytest
 
 import mixnet as mx
+from tests.each_record import each_record
 from tests.parity.record_random_loops import FIXTURE, answer, cases, while_cases
 
 ANSWERS = json.loads(FIXTURE.read_text())
 CASES = {**cases(), **while_cases()}
 
 
-@pytest.mark.parametrize("case", ANSWERS)
+@each_record("case", ANSWERS)
 def test_loops_and_branches_draw_as_in_mxnet(case: str) -> None:
     actual = answer(mx, CASES[case], learns=case in cases())
     assert len(actual) == len(ANSWERS[case])

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 import mixnet as mx
 from mixnet.base import MXNetError
 from mixnet.ndarray.invoke import invoke_any
 from mixnet.ops import OPERATORS
+from tests.each_record import each_record
 from tests.parity.record_ranges import FIXTURE, arrays_of, is_numpys, symbol_text, text
 
 QUESTIONS = json.loads(FIXTURE.read_text())
@@ -94,7 +93,7 @@ LOOSER = {
 }
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=[each["op"] for each in QUESTIONS])
+@each_record("question", QUESTIONS, ids=lambda question: question["op"])
 def test_range(question: dict[str, Any]) -> None:
     for name, facts in question["facts"].items():
         for value, answer in facts:

@@ -11,6 +11,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd, sym
+from tests.each_record import each_record
 
 NUMPY = "(a, b as np symbols) "
 FACTS = json.loads((Path(__file__).parent / "fixtures" / "semantics.json").read_text())
@@ -40,7 +41,7 @@ def _bound(op: str, attrs: dict[str, str]) -> Any:
 CASES = [(text, fact) for text, fact in FACTS["sym"] if text not in DEVIATIONS]
 
 
-@pytest.mark.parametrize(("text", "fact"), CASES, ids=[text for text, _ in CASES])
+@each_record("text, fact", CASES, ids=lambda case: case[0])
 def test_symbol(text: str, fact: list[Any]) -> None:
     names = {name: sym.Variable(name) for name in "abxy"}
     names["g"] = sym.Group([names["x"], names["y"]])

@@ -10,6 +10,7 @@ import pytest
 
 from mixnet.base import MXNetError
 from mixnet.ops import OPERATORS
+from tests.each_record import each_record
 
 FACTS = json.loads((Path(__file__).parent / "fixtures" / "signatures.json").read_text())["ops"]
 # docs/from-mxnet.md has the reasons.
@@ -17,7 +18,7 @@ LEFT_OUT = {name for name in FACTS if name.startswith("_contrib_dgl")} | {"_cont
 NAMES = sorted(set(FACTS) - LEFT_OUT)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_record("name", NAMES)
 def test_signature(name: str) -> None:
     fact, op = FACTS[name], OPERATORS.get(name)
     assert op is not None, "there is no such operator"
@@ -82,6 +83,6 @@ def _outputs(name: str) -> list[str] | None:
     return [plain] if count == 1 else [f"{plain.removesuffix('0')}{i}" for i in range(count)]
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if _outputs(name) is not None])
+@each_record("name", [name for name in NAMES if _outputs(name) is not None])
 def test_names_of_outputs(name: str) -> None:
     assert _outputs(name) == FACTS[name]["outputs"]

@@ -11,6 +11,7 @@ import pytest
 
 import mixnet as mx
 from mixnet.ops import OPERATORS
+from tests.each_record import each_record
 
 FIXTURES = Path(__file__).parent / "fixtures"
 NAMES = ["mlp", "lenet", "resblock", "multi_output", "lstm"]
@@ -90,7 +91,7 @@ SHAPE_CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", SHAPE_CASES, ids=lambda c: f"{c['op']}-{c['attrs']}")
+@each_record("case", SHAPE_CASES, ids=lambda case: f"{case['op']}-{case['attrs']}")
 def test_parameter_shapes(case: dict) -> None:
     attributes = {k: tuple(v) if isinstance(v, list) else v for k, v in case["attrs"].items()}
     inputs = {name: mx.sym.Variable(name) for name in case["given"]}

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mixnet as mx
+from tests.each_record import each_record
 from tests.parity.record_unknown_dtypes import FIXTURE, answer, symbol_of
 
 ROWS = json.loads(FIXTURE.read_text())
@@ -23,7 +24,7 @@ DIFFERS = {
 }
 
 
-@pytest.mark.parametrize(
+@each_record(
     "row",
     [row for row in ROWS if row["case"][0] not in DIFFERS],
     ids=lambda row: f"{row['case'][0]}-{len(row['case'][2])}",
@@ -75,7 +76,7 @@ OF_NUMPY = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", OF_NUMPY)
+@each_record("name", OF_NUMPY)
 def test_results_of_numpy_functions(name: str) -> None:
     """Dtypes that MXNet infers of booleans and of float16."""
     symbol, of_booleans, of_floats = OF_NUMPY[name]
@@ -90,7 +91,7 @@ def test_a_result_of_another_dtype_says_nothing_of_the_inputs() -> None:
     assert chosen.infer_type_partial(y="float64") == ([None, np.float64], [np.float64], [])
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("name", "attributes", "dtype", "expected"),
     [
         ("_plus_scalar", {"scalar": 2.0}, "bool", "int64"),

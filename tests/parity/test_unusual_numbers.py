@@ -10,6 +10,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd
+from tests.each_record import each_record
 
 INF, NAN = float("inf"), float("nan")
 SAMPLE = [[0.5, 3, -1, NAN, 1, 2]]
@@ -63,7 +64,7 @@ RESULTS: dict[str, tuple[Callable[[], Any], list[float]]] = {
 }
 
 
-@pytest.mark.parametrize("case", RESULTS)
+@each_record("case", RESULTS)
 def test_results(case: str) -> None:
     call, expected = RESULTS[case]
     np.testing.assert_allclose(call().asnumpy().reshape(-1), expected, rtol=2e-5)

@@ -9,6 +9,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd
+from tests.each_record import each_record
 
 HISTOGRAMS: dict[tuple[int, tuple[float, float]], list[int]] = {
     (2, (0, 3)): [1, 4],
@@ -18,8 +19,8 @@ HISTOGRAMS: dict[tuple[int, tuple[float, float]], list[int]] = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["int32", "uint8", "int64"])
-@pytest.mark.parametrize("bins", HISTOGRAMS)
+@each_record("dtype", ["int32", "uint8", "int64"])
+@each_record("bins", HISTOGRAMS)
 def test_edges_of_integer_histograms_are_integers(bins: tuple[int, Any], dtype: str) -> None:
     data = nd.array([0, 1, 2, 3, 3, 4, 5, 7], dtype=dtype)
     counts, edges = nd.histogram(data, *bins)

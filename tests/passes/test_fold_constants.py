@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import jax
 import numpy as np
-import pytest
 from hypothesis import given, settings
 
 import mixnet as mx
@@ -18,6 +17,7 @@ from mixnet.passes.eliminate_common import eliminate_common
 from mixnet.passes.facts import Facts
 from mixnet.passes.fold_constants import fold_constants
 from mixnet.runtime.compile.lower import lower
+from tests.each_record import each_record
 from tests.passes.programs import SHAPE, apply, gradients, graphs, same_bits, values
 
 FLOAT32 = np.dtype("float32")
@@ -57,7 +57,7 @@ def test_all_passes_together_keep_every_bit(graph: Graph) -> None:
         same_bits(values(pipeline.run(graph, purpose, FACTS)), values(graph))
 
 
-@pytest.mark.parametrize(
+@each_record(
     "constant",
     [
         apply("_zeros", shape=(2, 3), dtype="int32"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import mixnet as mx
+from tests.each_record import each_record
 
 a, b, c = (mx.sym.Variable(name) for name in "abc")
 dense = mx.sym.FullyConnected(a, num_hidden=5, name="fc")
@@ -68,7 +69,7 @@ MXNET = {
 }
 
 
-@pytest.mark.parametrize("case", MXNET)
+@each_record("case", MXNET)
 def test_shapes_are_inferred_as_in_mxnet(case: str) -> None:
     symbol, shapes, arguments, outputs = MXNET[case]
     assert symbol.infer_shape_partial(**shapes)[:2] == (arguments, outputs)

@@ -16,6 +16,7 @@ import pytest
 from mixnet import autograd, engine, gluon, nd, profiler, sym
 from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, MXNetError
 from tests import processes
+from tests.each_record import each_record
 from tests.waiting import join
 
 
@@ -334,7 +335,7 @@ def test_xla_writes_its_own_profile(config: dict, tmp_path: Path, switch: str) -
 # ---- errors -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("call", "error", "words"),
     [
         (lambda: profiler.set_state("go"), AttributeValueError, "'go'.*'run' or 'stop'"),

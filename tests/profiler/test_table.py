@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixnet.profiler.table import aggregate, as_json, as_table
+from tests.each_record import each_record
 
 
 def row(name: str, started: int, ended: int, **more: Any) -> dict[str, Any]:
@@ -112,8 +113,8 @@ def test_a_profile_without_operations_has_an_empty_table() -> None:
     )
 
 
-@pytest.mark.parametrize("sort_by", ["total", "avg", "min", "max", "count"])
-@pytest.mark.parametrize("ascending", [False, True])
+@each_record("sort_by", ["total", "avg", "min", "max", "count"])
+@each_record("ascending", [False, True])
 def test_the_order_of_lines(sort_by: str, ascending: bool) -> None:
     statistics = aggregate(ROWS, EVENTS)
     section = statistics["Time"]["operator"]

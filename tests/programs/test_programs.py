@@ -10,6 +10,7 @@ import warnings
 import pytest
 
 from tests.benchmarks.whole_programs import PROGRAMS, differences, names, stored
+from tests.each_record import each_record
 
 QUICK = (
     "bert_own_tokenizer",
@@ -44,7 +45,7 @@ def test_a_program_prints_what_mxnet_printed(
     assert differences(capsys.readouterr().out, expected) == []
 
 
-@pytest.mark.parametrize("name", names())
+@each_record("name", names())
 def test_the_output_of_mxnet_is_stored(name: str) -> None:
     printed = stored(name)
     assert printed and len(printed.splitlines()) >= 3

@@ -11,6 +11,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd
+from tests.each_record import each_record
 from tests.parity.cases import recurrent as cases
 from tests.parity.stored_recurrent import FACTS, assert_numbers_of_mxnet
 
@@ -19,9 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:FusedRNNCell computes in the lay
 x = mx.sym.Variable("data")
 
 
-@pytest.mark.parametrize(
-    ("code", "shape", "kwargs"), cases.SYMBOLS, ids=[c[0] for c in cases.SYMBOLS]
-)
+@each_record(("code", "shape", "kwargs"), cases.SYMBOLS, ids=[c[0] for c in cases.SYMBOLS])
 def test_graphs_and_numbers(code: str, shape: Any, kwargs: dict) -> None:
     lines, actual = cases.symbolic(mx, code, shape, kwargs)
     assert lines == FACTS["graphs"][code]

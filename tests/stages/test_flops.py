@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mixnet.stages.flops import flops
+from tests.each_record import each_record
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("op", "attributes", "inputs", "outputs", "expected"),
     [
         # 64 filters of 3·7·7 numbers at 112·112 places: 236,027,904 operations of a ResNet's first layer.

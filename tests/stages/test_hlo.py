@@ -8,6 +8,7 @@ import pytest
 
 from mixnet.stages import hlo
 from mixnet.stages.hlo import shape_bytes
+from tests.each_record import each_record
 
 TEXT = """HloModule jit_f, is_scheduled=true, entry_computation_layout={(f32[2,3]{1,0})->f32[2,3]{1,0}}
 
@@ -74,7 +75,7 @@ def test_plain_data() -> None:
     assert rows["fusion"]["within"] is None
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("shape", "size"),
     [
         ("f32[2,3]{1,0}", 24), ("f64[]", 8), ("pred[7]", 7), ("bf16[4]", 8), ("s4[3]", 2),

@@ -8,6 +8,7 @@ import pytest
 import mixnet as mx
 from mixnet import nd, sym
 from mixnet.base import MXNetError
+from tests.each_record import each_record
 
 
 def dense(x_shape, req="null"):
@@ -108,7 +109,7 @@ STORAGE = [
 ]
 
 
-@pytest.mark.parametrize(("symbol", "types", "output", "gradients"), STORAGE)
+@each_record(("symbol", "types", "output", "gradients"), STORAGE)
 def test_storage_types_of_outputs_and_gradients(symbol, types, output, gradients) -> None:
     names = ("x", "y")[: len(types)]
     stypes = dict(zip(names, types, strict=True))

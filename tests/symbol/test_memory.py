@@ -10,6 +10,7 @@ import pytest
 import mixnet as mx
 from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError
 from mixnet.gluon import nn
+from tests.each_record import each_record
 
 NETS = Path(__file__).parents[1] / "parity" / "fixtures" / "nets"
 MEGABYTES = json.loads((NETS / "memory.json").read_text())["megabytes"]
@@ -46,7 +47,7 @@ def hidden(x: mx.sym.Symbol, name: str) -> mx.sym.Symbol:
 
 
 # What the real MXNet 1.9.1 prints for x of shape (1024, 1024), with its sharing on.
-@pytest.mark.parametrize(
+@each_record(
     ("make", "megabytes"),
     [
         (lambda x: mx.sym.relu(x), 4),

@@ -7,6 +7,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import sym
+from tests.each_record import each_record
 
 X, Y = sym.var("x"), sym.var("y")
 
@@ -87,7 +88,7 @@ def test_inputs_that_follow_from_the_first() -> None:
         assert symbol.infer_shape(**shapes) == expected
 
 
-@pytest.mark.parametrize("make", [
+@each_record("make", [
     sym.random.uniform,
     sym.random.gamma,
     sym.random.poisson,

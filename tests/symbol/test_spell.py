@@ -7,6 +7,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd, sym
+from tests.each_record import each_record
 
 # What Python's operators record, and the operators of the file, which MXNet 1.9.1 loads.
 RECORDED = {
@@ -23,7 +24,7 @@ RECORDED = {
 }
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@each_record("name", RECORDED)
 def test_files_of_recorded_operators(name):
     compute, operators = RECORDED[name]
     x = nd.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])

@@ -14,6 +14,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd, sym
+from tests.each_record import each_record
 
 
 def mlp():
@@ -304,7 +305,7 @@ def test_text_of_a_graph_of_one_node() -> None:
     assert mx.sym.zeros((2,)).debug_str() == "AtomicFunctor  Op:_zeros\n"
 
 
-@pytest.mark.parametrize(
+@each_record(
     "code",
     [
         "sym.Concat()", "sym.add_n()", "sym.stack(axis=1)", "sym.khatri_rao()",

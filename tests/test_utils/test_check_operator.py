@@ -9,6 +9,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import test_utils as utils
+from tests.each_record import each_record
 
 a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
 PRODUCT = mx.sym.elemwise_mul(a, b, name="product")
@@ -34,8 +35,8 @@ def test_forward_names_what_is_missing() -> None:
         utils.check_symbolic_forward(PRODUCT, [X, Y], [X * Y], dtype="int")
 
 
-@pytest.mark.parametrize("grad_req", ["write", "add", ["write", "add"], {"a": "add", "b": "write"}])
-@pytest.mark.parametrize("heads", [[HEAD], {"product_output": HEAD}, None])
+@each_record("grad_req", ["write", "add", ["write", "add"], {"a": "add", "b": "write"}])
+@each_record("heads", [[HEAD], {"product_output": HEAD}, None])
 def test_backward(grad_req, heads) -> None:
     if heads is None:
         heads = [mx.nd.ones((2, 2))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.stats
+import scipy
 
 import mixnet as mx
 from mixnet import test_utils

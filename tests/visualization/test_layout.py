@@ -8,6 +8,7 @@ import random
 import pytest
 
 from mixnet.visualization.layout import Layout, curve, layered
+from tests.each_record import each_record
 
 
 def random_graph(seed: int) -> tuple[list[tuple[float, float]], list[tuple[int, int]]]:
@@ -53,7 +54,7 @@ def check(layout: Layout, sizes, edges) -> None:
         )
 
 
-@pytest.mark.parametrize("seed", range(25))
+@each_record("seed", range(25))
 def test_no_edge_runs_through_a_box(seed: int) -> None:
     sizes, edges = random_graph(seed)
     check(layered(sizes, edges), sizes, edges)

@@ -17,6 +17,7 @@ from mixnet import nd
 from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError
 from mixnet.widgets import OpExplorer, View
 from mixnet.widgets.explorer import FILTERS, filter_of, limits
+from tests.each_record import each_record
 
 COMPUTE = Path(__file__).parents[2] / "widgets" / "src" / "explorer" / "compute.js"
 RUN = """
@@ -179,7 +180,7 @@ def test_a_stored_view_is_drawn_again() -> None:
     assert len(view.to_json()) < 5_000
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("make", "error", "words"),
     [
         (

@@ -17,6 +17,7 @@ from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.engine import ThreadedEngine, Var, timeline
 from mixnet.widgets import EngineTimeline
 from mixnet.widgets.timeline.data import SEATS, columns, critical_path, dependencies
+from tests.each_record import each_record
 
 ROOT = Path(__file__).parents[2]
 
@@ -76,7 +77,7 @@ def serial_order(program) -> list[set[int]]:
     return before
 
 
-@pytest.mark.parametrize("program", list(programs(3, 25)))
+@each_record("program", list(programs(3, 25)))
 def test_dependencies_are_those_of_serial_order(program) -> None:
     rows = pushed(program)
     run = columns(rows, "engine", 0, 1000)
@@ -94,7 +95,7 @@ def test_dependencies_are_those_of_serial_order(program) -> None:
     assert all(ended[earlier] <= started[later] for earlier, later, _ in edges)
 
 
-@pytest.mark.parametrize("program", list(programs(5, 10)))
+@each_record("program", list(programs(5, 10)))
 def test_the_longest_chain_is_the_best_of_all(program) -> None:
     run = columns(pushed(program), "engine", 0, 1000)
     before, ran = serial_order(program), run["ops"]["ran"]

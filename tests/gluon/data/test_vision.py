@@ -14,6 +14,7 @@ import mixnet as mx
 from mixnet.gluon import data, nn
 from mixnet.gluon.data import vision
 from mixnet.gluon.data.vision import transforms as T
+from tests.each_record import each_record
 
 FIXTURES = Path(__file__).parents[2] / "parity" / "fixtures"
 PIXELS = np.random.RandomState(0).randint(0, 256, (12, 10, 3)).astype("uint8")
@@ -180,7 +181,7 @@ def _facts(array: mx.nd.NDArray, count: int) -> tuple:
     return host.shape, host.dtype.name, float(host.astype("float64").sum()), host.ravel()[:count]
 
 
-@pytest.mark.parametrize("gold", GOLD, ids=lambda g: type(g[0]).__name__)
+@each_record("gold", GOLD, ids=lambda g: type(g[0]).__name__)
 def test_transforms_agree_with_mxnet(gold: tuple) -> None:
     block, inputs, shape, dtype, total, first = gold
     one = block(mx.nd.array(inputs, dtype=inputs.dtype))
@@ -208,7 +209,7 @@ def test_random_crops_and_rotations_draw_as_mxnet() -> None:
     assert drawn == [1, 0, 1, 0, 0, 1, 1, 0, 1, 1, 0, 1]
 
 
-@pytest.mark.parametrize(
+@each_record(
     "block",
     [
         T.RandomFlipLeftRight(), T.RandomFlipTopBottom(), T.RandomBrightness(0.5),

@@ -10,6 +10,7 @@ from mixnet.ops.array.indexing import elements_at, slices_at
 from mixnet.ops.math.reduce import real_mean
 from mixnet.ops.nn.softmax import log_softmax_along, softmax_along
 from mixnet.ops.random.sample import between_0_and_1
+from tests.each_record import each_record
 
 AXES = [(0,), (1,), (0, 2), (0, 1, 2)]
 DTYPES = ["float16", "bfloat16", "float32", "float64"]
@@ -25,9 +26,9 @@ def equal(actual, expected):
     np.testing.assert_array_equal(np.asarray(actual), np.asarray(expected))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("axes", AXES)
-@pytest.mark.parametrize("keepdims", [False, True])
+@each_record("dtype", DTYPES)
+@each_record("axes", AXES)
+@each_record("keepdims", [False, True])
 def test_sums_and_means(dtype, axes, keepdims):
     with jax.enable_x64(True):
         data = numbers(dtype, 3, 4, 5)
@@ -50,8 +51,8 @@ def test_repeated_along_axes(axis):
     equal(plain.on_axis(vector, data.shape, axis % 3), jnp.broadcast_to(placed, data.shape))
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2])
-@pytest.mark.parametrize("shape", [(), (2,), (2, 5)])
+@each_record("axis", [0, 1, 2])
+@each_record("shape", [(), (2,), (2, 5)])
 def test_slices(axis, shape):
     data = numbers("float32", 3, 4, 5)
     places = jnp.asarray(np.random.default_rng(1).integers(0, 3, shape))

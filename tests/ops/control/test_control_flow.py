@@ -11,6 +11,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import gluon, nd, sym
+from tests.each_record import each_record
 
 X = np.arange(6, dtype="float32").reshape(3, 2)
 W = np.array([2.0, 3.0], "float32")
@@ -309,8 +310,8 @@ def _nested(body: Any) -> mx.sym.Symbol:
     )
 
 
-@pytest.mark.parametrize("written", [False, True])
-@pytest.mark.parametrize(
+@each_record("written", [False, True])
+@each_record(
     ("body", "start", "arguments", "results", "values"),
     [  # MXNet 1.9.1's
         (lambda x, s: (x + s, x + s), (1,), [], [(2, 1, 1), (1,)], [2, 4]),

@@ -18,6 +18,7 @@ from mixnet.ops.nn.pooling import window_widths
 from mixnet.ops.registry import find
 from mixnet.passes.choose_layout import cache_folder
 from mixnet.runtime.compile import disk_cache
+from tests.each_record import each_record
 
 HAS_ONEDNN = onednn.available(cache_folder())
 METHODS = ["xla", *(["onednn"] if HAS_ONEDNN else [])]
@@ -119,7 +120,7 @@ def check_convolution(methods, batch, channels, filters, extents, kernel, stride
     close(by_bias, head.sum((0, 2, 3)))
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("batch", "extents", "kernel", "stride", "dilate", "pad"),
     [
         (2, (7, 6), (3, 3), (1, 1), (1, 1), (1, 1)),
@@ -278,8 +279,8 @@ def test_convolutions_of_any_shape(extents, kernel, stride, pad, channels, metho
     check_convolution([method], 2, channels, 3, extents, kernel, stride, (1, 1), pad)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(
+@each_record("method", METHODS)
+@each_record(
     "fusions", [("BIAS",), ("RELU",), ("BIAS", "RELU"), ("BINARY_ADD",), ("BIAS", "BINARY_ADD", "RELU")]
 )  # fmt: skip
 def test_what_is_fused_with_a_convolution(method, fusions) -> None:
@@ -322,7 +323,7 @@ CONVENTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("extents", "kernel", "stride", "pad", "convention"), CONVENTIONS)
+@each_record(("extents", "kernel", "stride", "pad", "convention"), CONVENTIONS)
 def test_pooling_and_its_gradient_are_correct(extents, kernel, stride, pad, convention) -> None:
     """Every type of pooling: in one program as the operator computes it, in another as lowered."""
     # Few values, so that windows have ties: the gradient goes to the first of the largest.
@@ -483,8 +484,8 @@ def test_long_strides_take_columns() -> None:
     assert method((4, 4), (2, 2)) == "xla"
 
 
-@pytest.mark.parametrize("groups", [1, 3])
-@pytest.mark.parametrize(
+@each_record("groups", [1, 3])
+@each_record(
     ("extents", "kernel", "stride", "pad"),
     [
         ((11, 13), (5, 4), (4, 4), (2, 0)),

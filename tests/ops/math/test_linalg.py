@@ -8,6 +8,7 @@ import pytest
 import mixnet as mx
 from mixnet import nd
 from mixnet.base import AttributeValueError, DTypeError, ShapeError
+from tests.each_record import each_record
 
 internal = nd._internal
 
@@ -63,7 +64,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@each_record("name", BAD)
 def test_what_does_not_fit_is_named(name: str) -> None:
     call, message = BAD[name]
     with pytest.raises(ShapeError, match=message):
@@ -106,10 +107,10 @@ def test_factors_are_of_single_or_double_precision(name: str) -> None:
         (result[0] if isinstance(result, list) else result).asnumpy()
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("shape", "ind"), [((4, 6, 8, 3), 2), ((24, 8, 3), 1), ((2, 3, 4, 24), 3), ((5, 5), 1)]
 )
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@each_record("dtype", ["float32", "float64"])
 def test_tensorinv_is_numpys(shape: tuple[int, ...], ind: int, dtype: str) -> None:
     size = int(np.prod(shape[:ind]))
     flat = np.random.RandomState(size).randn(size, size) + size * np.eye(size)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 import mixnet as mx
 from mixnet import nd
+from tests.each_record import each_record
 
 SIZE = 20000
 SURE = 1e-4  # fails once in ten thousand seeds, and the seed is fixed
@@ -18,8 +19,8 @@ def threefry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MIXNET_RANDOM", "threefry")
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("alpha", [0.05, 0.9, 1.0, 30.0, 1e6])
+@each_record("dtype", ["float16", "float32", "float64"])
+@each_record("alpha", [0.05, 0.9, 1.0, 30.0, 1e6])
 def test_gamma_of_every_shape(alpha: float, dtype: str) -> None:
     mx.random.seed(11)
     numbers = nd.random.gamma(alpha, 1 / alpha, SIZE, dtype=dtype)
@@ -28,23 +29,25 @@ def test_gamma_of_every_shape(alpha: float, dtype: str) -> None:
     if dtype == "float16":  # too coarse for a test of the distribution
         assert numbers.mean() == pytest.approx(1, abs=5 / np.sqrt(alpha * SIZE) + 1e-3)
     else:
-        assert stats.kstest(numbers, stats.gamma(alpha, scale=1 / alpha).cdf).pvalue > SURE
+        assert (
+            scipy.stats.kstest(numbers, scipy.stats.gamma(alpha, scale=1 / alpha).cdf).pvalue > SURE
+        )
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("mean", [0.01, 1.0, 9.99, 10.0, 37.5, 1e4, 1e6])
+@each_record("dtype", ["float32", "float64"])
+@each_record("mean", [0.01, 1.0, 9.99, 10.0, 37.5, 1e4, 1e6])
 def test_poisson_of_every_mean(mean: float, dtype: str) -> None:
     mx.random.seed(11)
     numbers = nd.random.poisson(mean, SIZE, dtype=dtype).asnumpy().astype("float64")
     assert (numbers == np.floor(numbers)).all() and numbers.min() >= 0
-    ends = np.unique(stats.poisson(mean).ppf(np.linspace(0.02, 0.98, 25)))
+    ends = np.unique(scipy.stats.poisson(mean).ppf(np.linspace(0.02, 0.98, 25)))
     counts = np.histogram(numbers, [-1, *ends, np.inf])[0]
     # A bin of the histogram is [start, end), so its share counts what is below its ends.
-    below = stats.poisson(mean).cdf(np.array([-2, *(ends - 1), np.inf]))
+    below = scipy.stats.poisson(mean).cdf(np.array([-2, *(ends - 1), np.inf]))
     expected = np.diff(below) * SIZE
     large = expected > 5
     chi = ((counts - expected)[large] ** 2 / expected[large]).sum()
-    assert stats.chi2(max(int(large.sum()) - 1, 1)).sf(chi) > SURE
+    assert scipy.stats.chi2(max(int(large.sum()) - 1, 1)).sf(chi) > SURE
 
 
 def test_parameters_that_have_nothing_to_draw() -> None:

@@ -13,5 +13,15 @@ _families = [
     importlib.import_module(f"{__name__}.{module.name}")
     for module in pkgutil.iter_modules(__path__)
 ]
+_FAMILY_OF = {
+    record.op: family.__name__.rpartition(".")[2]
+    for family in _families
+    for record in family.RECORDS
+}
 RECORDS: list[Record] = [record for family in _families for record in family.RECORDS]
 RANDOM: set[str] = {name for family in _families for name in getattr(family, "RANDOM", ())}
+
+
+def family_of(record: Record) -> str:
+    """The module that has the record."""
+    return _FAMILY_OF[record.op]

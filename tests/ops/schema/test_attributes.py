@@ -12,6 +12,7 @@ import mixnet as mx
 from mixnet import nd, sym
 from mixnet.ops.registry import find
 from mixnet.ops.schema.attributes import numbers
+from tests.each_record import each_record
 
 X = np.arange(24, dtype="float32").reshape(2, 3, 4)
 
@@ -35,7 +36,7 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(CALLS)))
+@each_record("number", range(len(CALLS)))
 def test_attributes_may_be_numpy_scalars(number: int) -> None:
     ours, plain = CALLS[number]
     expected = plain(nd, nd.array(X)).asnumpy()
@@ -77,7 +78,7 @@ def test_operators_list_their_arguments() -> None:
     json.dumps(names)
 
 
-@pytest.mark.parametrize(("text", "value"), [
+@each_record(("text", "value"), [
     ("(2, 3)", (2, 3)), ("[2L, 3L]", (2, 3)), ("(2,)", (2,)), ("2", (2,)), ("2,3", (2, 3)), ("", ()),
     ("()", ()), (" ( 2 ,3 ) ", (2, 3)), ("(None, -1)", (None, -1)), ("(1.5, 1e3)", (1.5, 1000.0)),
     ("((0, 1), (2, 3))", ((0, 1), (2, 3))), ("(True, False)", (True, False)), ("((0, 1),)", ((0, 1),)),
@@ -86,7 +87,7 @@ def test_numbers_are_parsed_from_text(text: str, value: tuple) -> None:
     assert numbers(text) == value
 
 
-@pytest.mark.parametrize("text", [
+@each_record("text", [
     "(2", "2)", "(2]", "(2 3)", "(,)", "(2,,3)", "x", "(x,)", "((((((((((1))))))))))", "(" * 10_000,
     "1+1", "__import__", "9" * 5000 + "x",
 ])  # fmt: skip

@@ -14,6 +14,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd, npx
+from tests.each_record import each_record
 
 NUMBERS = [1e10, 3e9, -3e9, np.nan, np.inf, -np.inf, -1.5, 300, -130, 2.9, -0.5, 65000, 1e19]
 LEAST, LEAST_LONG = -(2**31), -(2**63)
@@ -48,9 +49,9 @@ WAYS: dict[str, Callable[[nd.NDArray, str], nd.NDArray]] = {
 }
 
 
-@pytest.mark.parametrize("source", ["float32", "float64"])
-@pytest.mark.parametrize("dtype", INTEGERS)
-@pytest.mark.parametrize("way", WAYS)
+@each_record("source", ["float32", "float64"])
+@each_record("dtype", INTEGERS)
+@each_record("way", WAYS)
 def test_floats_are_converted_to_integers_as_in_mxnet(way: str, dtype: str, source: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # NumPy's of casts
@@ -98,7 +99,7 @@ BYTES: dict[str, tuple[Callable[[], nd.NDArray], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", BYTES)
+@each_record("name", BYTES)
 def test_operators_with_numbers_wrap(name: str) -> None:
     make, expected = BYTES[name]
     assert make().asnumpy().tolist() == expected

@@ -18,6 +18,7 @@ from mixnet.ops import OPERATORS
 from mixnet.ops.schema.arguments import check_arguments
 from mixnet.ops.schema.attributes import Attribute, Positive, Scalar, Share, attribute
 from mixnet.ops.schema.ranges import AxisOf, Length, Range
+from tests.each_record import each_record
 
 np, npx = mx.np, mx.npx
 
@@ -236,7 +237,7 @@ ALLOWED: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", ALLOWED)
+@each_record("name", ALLOWED)
 def test_values_within_the_limits_are_allowed(name: str) -> None:
     make, shape = ALLOWED[name]
     actual = make()
@@ -368,7 +369,7 @@ FOREIGN = re.compile(r"\b(jax|jnp|lax|XLA|MLIR|HLO|numpy\.|broadcast_in_dim|zip\
                      r"list assignment|modulo|lower jaxpr|reduce_window)\b", re.I)  # fmt: skip
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
+@each_record("mistake", MISTAKES)
 def test_a_wrong_value_is_an_error(mistake: str) -> None:
     make, words = MISTAKES[mistake]
     with pytest.raises(MXNetError, match=words) as error:

@@ -5,6 +5,7 @@ import pytest
 import mixnet as mx
 from mixnet.ndarray.sparse_rules import storage_of
 from mixnet.ops.registry import find
+from tests.each_record import each_record
 
 CSR, ROWS, DENSE = "csr", "row_sparse", "default"
 
@@ -60,7 +61,7 @@ def test_functions_of_one_array(stype: str) -> None:
     assert [n for n in LOSES_ZERO if storage_of(find(n), [stype], {}) is not None] == []
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("name", "attributes", "keeps"),
     [
         ("_plus_scalar", {"scalar": 0.0}, True),
@@ -96,7 +97,7 @@ PAIRS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "transposed", "expected"), PAIRS)
+@each_record(("name", "transposed", "expected"), PAIRS)
 def test_functions_of_two_arrays(name: str, transposed: str, expected: dict) -> None:
     attributes = {f"transpose_{transposed}": True} if transposed else {}
     actual = {types: storage_of(find(name), types, attributes) for types in expected}

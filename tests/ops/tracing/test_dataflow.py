@@ -8,6 +8,7 @@ import pytest
 
 from mixnet.ops import find
 from mixnet.ops.tracing.dataflow import Program, program
+from tests.each_record import each_record
 
 F32 = np.dtype("float32")
 
@@ -34,7 +35,7 @@ WHOLE = {
 }
 
 
-@pytest.mark.parametrize("name", ONE)
+@each_record("name", ONE)
 def test_elementwise_operators_may_be_computed_in_place(name: str) -> None:
     actual, scalars = program_of(name, ONE[name], (4, 5))
     assert actual.elementwise == [{0}]

@@ -14,6 +14,7 @@ from mixnet.ops.tracing import shape_free, traced
 from mixnet.ops.tracing.template import Call
 from mixnet.private_jax.calls import called
 from mixnet.runtime.interpret import on_numpy
+from tests.each_record import each_record
 from tests.ops.records import RECORDS
 
 F32 = np.dtype("float32")
@@ -66,7 +67,7 @@ def test_an_error_of_the_operator_is_raised_unchanged() -> None:
         traced.traced(op, statics, (((2, 3), F32), ((3, 2), F32)), scalars)
 
 
-@pytest.mark.parametrize(
+@each_record(
     "name, attributes, arrays, free",
     [
         ("exp", {}, 1, True),

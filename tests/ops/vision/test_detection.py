@@ -12,12 +12,13 @@ import mixnet as mx
 from mixnet import nd
 from mixnet.base import AttributeValueError, DTypeError, ShapeError
 from mixnet.runtime.interpret import patience
+from tests.each_record import each_record
 
 _MAP = (1, 4, 4, 4)
 _ROI = {"pooled_size": (2, 2), "spatial_scale": 1.0}
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("op", "shapes", "attrs", "error"),
     [
         ("_contrib_box_nms", [(6,)], {}, ShapeError),

@@ -6,9 +6,10 @@ import pytest
 
 from mixnet.runtime.interpret import patience
 from mixnet.runtime.interpret.on_numpy.work import Cost, away_from_device
+from tests.each_record import each_record
 
 
-@pytest.mark.parametrize(
+@each_record(
     ("cost", "runs"),
     [
         (Cost(work=0.01, saving=0.005, compiling=0.5), 100),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from mixnet.runtime.interpret.on_numpy.elementwise import choose
+from tests.each_record import each_record
 
 SHAPE = (70, 90)  # more elements than are left to np.where
 SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 0.0]
@@ -31,7 +31,7 @@ def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     )
 
 
-@pytest.mark.parametrize(
+@each_record(
     "dtype",
     ["float16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool", "complex64"],
 )

@@ -15,6 +15,7 @@ from jax import lax
 
 import mixnet as mx
 from mixnet.runtime.interpret import on_numpy
+from tests.each_record import each_record
 
 
 def written_out(
@@ -76,7 +77,7 @@ def drawn(seed: int) -> tuple[Any, ...]:
     )
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_record("seed", range(60))
 def test_convolution_is_the_sum_of_its_taps(seed: int) -> None:
     x, w, *parameters, orders = drawn(seed)
     strides, pads, spacing, dilation, (features, batches) = parameters
@@ -244,9 +245,9 @@ def test_the_kernel_of_a_convolution_of_single_features_meets_few_places(
     assert len(sums) == 9
 
 
-@pytest.mark.parametrize("dilation", [1, 2])
-@pytest.mark.parametrize("stride", [1, 3, 9])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@each_record("dilation", [1, 2])
+@each_record("stride", [1, 3, 9])
+@each_record("dtype", ["float32", "float64"])
 def test_a_transposed_convolution_with_more_taps_than_data(
     stride: int, dilation: int, dtype: str
 ) -> None:

@@ -8,22 +8,22 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 import mixnet as mx
 from mixnet.ops.backward import gradients
 from mixnet.runtime.interpret import on_numpy
 from mixnet.runtime.record.host import HostRun, on_host
 from mixnet.runtime.value.state import state
+from tests.each_record import each_record
 from tests.ops.record import Record
-from tests.ops.records import RECORDS
+from tests.ops.records import RECORDS, family_of
 from tests.ops.test_records import inputs_of, run
 from tests.runtime.interpret.on_numpy.test_rules import close
 
 REFERENCES = [record for record in RECORDS if record.reference is not None]
 
 
-@pytest.mark.parametrize("record", REFERENCES, ids=[record.op for record in REFERENCES])
+@each_record("record", REFERENCES, ids=lambda record: record.op, by=family_of)
 def test_forward_is_numpys(record: Record) -> None:
     data = inputs_of(record, "float32")
     with on_host(alone=True):  # an operator without rules is an error there

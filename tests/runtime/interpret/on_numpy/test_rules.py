@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
-import pytest
 from jax import lax
 
 from mixnet.runtime.interpret import on_numpy
+from tests.each_record import each_record
 
 CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {}
 BF16 = np.dtype(ml_dtypes.bfloat16)
@@ -305,7 +305,7 @@ def close(actual: np.ndarray, reference: np.ndarray, name: str = "") -> None:
     )
 
 
-@pytest.mark.parametrize("name", CASES)
+@each_record("name", CASES)
 def test_rule_is_xlas(name: str) -> None:
     arrays = CASES[name][1]
     for each in arrays:

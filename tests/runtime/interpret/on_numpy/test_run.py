@@ -12,6 +12,7 @@ from mixnet.ops.registry import OPERATORS
 from mixnet.runtime.interpret import on_numpy
 from mixnet.runtime.interpret.on_numpy import run
 from mixnet.runtime.record.host import on_host
+from tests.each_record import each_record
 from tests.parity.test_operators import CASES, CLOSE, _registered, _stored, _tuples
 
 # One case of each operator that has numbers of MXNet, and needs neither gradients nor writing.
@@ -71,7 +72,7 @@ def test_random_numbers_are_those_of_the_device(monkeypatch) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize(
+@each_record(
     "function",
     [
         lambda x: jax.lax.while_loop(lambda v: v.sum() < 100, lambda v: v * 2, x),
