@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
+import io
 import os
 import runpy
 import sys
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any
 
 import mixnet
 from mixnet.legacy.as_mxnet import STAND_IN, as_mxnet
@@ -46,15 +51,43 @@ def main(arguments: list[str]) -> int | None:
             runpy.run_module(name, run_name="__main__", alter_sys=True)
         case ["-c", code, *rest]:
             _prepare(["-c", *rest])
-            exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
+            _run(code, "<string>")
         case [program, *rest]:
             if not Path(program).exists():
                 print(f"mixnet: there is no program {program!r}\n{USAGE}", file=sys.stderr)
                 return 2
             sys.path[0] = str(Path(program).resolve().parent)  # as Python itself has it
             _prepare([program, *rest])
-            runpy.run_path(program, run_name="__main__")
+            if Path(program).is_dir() or program.endswith((".zip", ".pyz", ".pyc")):
+                runpy.run_path(program, run_name="__main__")
+            else:
+                file = os.path.join(os.getcwd(), program)
+                with io.open_code(file) as opened:
+                    source = opened.read()
+                loader = SourceFileLoader("__main__", file)
+                _run(source, file, __file__=file, __cached__=None, __loader__=loader)
     return None
+
+
+def _run(code: str | bytes, file: str, **names: Any) -> None:
+    """Run a program in a module ``__main__`` of its own, as Python itself does."""
+    program = ModuleType("__main__")
+    vars(program).update(__builtins__=builtins, __annotations__={}, **names)
+    sys.modules["__main__"] = program
+    sys.excepthook = _print_error
+    exec(compile(code, file, "exec"), vars(program))
+
+
+def _print_error(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Print an error of the program without the frames of starting it."""
+    frame = trace
+    while frame is not None and frame.tb_frame.f_code is not _run.__code__:
+        frame = frame.tb_next
+    if frame is not None:
+        error = error.with_traceback(frame.tb_next)
+    sys.__excepthook__(kind, error, error.__traceback__)
 
 
 def _prepare(arguments: list[str]) -> None:

@@ -334,7 +334,7 @@ class DetectionSource(RecordSource):
                 f"ImageDetRecordIter: aug_seq must be 'det_aug_default', not {settings.aug_seq!r}."
             )
         widest = self._widest()
-        width = settings.label_pad_width or widest
+        width = settings.label_pad_width if settings.label_pad_width > 0 else widest
         if width < widest:
             raise MXNetError(
                 f"ImageDetRecordIter: label_pad_width: {width} smaller than estimated width: {widest}"
@@ -387,13 +387,11 @@ class DetectionSource(RecordSource):
         pixels, objects = self._augment(self.decoded(content), objects, draw)
         h, w = pixels.shape[:2]
         target = room[0][place]
-        if (h, w) == target.shape[1:]:
-            self._normalize(pixels, target, draw)
-        else:  # in the upper left corner, with zeros around
-            part = np.empty((len(target), h, w), np.float32)
-            self._normalize(pixels, part, draw)
-            target[...] = 0
-            target[:, :h, :w] = part
+        if (h, w) != target.shape[1:]:  # in the upper left corner; what is around it is black
+            whole = np.zeros((*target.shape[1:], *pixels.shape[2:]), pixels.dtype)
+            whole[:h, :w] = pixels
+            pixels = whole
+        self._normalize(pixels, target, draw)
         row = room[1][place]
         row[:] = self.settings.label_pad_value
         size = start + objects.size

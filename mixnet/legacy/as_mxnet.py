@@ -87,8 +87,8 @@ def as_mxnet() -> None:
     if not any(isinstance(each, _Alias) for each in sys.meta_path):
         sys.meta_path.insert(0, _Alias(package))
     if STAND_IN not in sys.path:
-        # Processes that multiprocessing spawns inherit the path.
-        sys.path.insert(0, STAND_IN)
+        # Processes that multiprocessing spawns inherit the path; its first entry stays the program's folder.
+        sys.path.insert(1, STAND_IN)
     _register_loaded()
     if _register_loaded not in after_import:
         after_import.append(_register_loaded)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, ObjectKindError
 from mixnet.io import DataDesc
+from mixnet.process.source import warn_user
 
 if TYPE_CHECKING:
     from mixnet.io.batch import DataBatch
@@ -22,7 +22,7 @@ def _report(message: str, throw: bool) -> None:
     """Raise an error, or warn the caller of the method that checks its names."""
     if throw:
         raise AttributeValueError(message)
-    warnings.warn(message, stacklevel=5)
+    warn_user(message)
 
 
 def _check_input_names(symbol: Symbol, names: Sequence[str], typename: str, throw: bool) -> None:

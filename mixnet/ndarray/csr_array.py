@@ -10,6 +10,7 @@ from mixnet.base import (
     AttributeValueError,
     IndexingError,
     ShapeError,
+    SizeError,
 )
 from mixnet.context import Context
 from mixnet.ndarray.indexing import span
@@ -52,7 +53,7 @@ class CSRNDArray(BaseSparseNDArray):
     @classmethod
     def _from_dense(cls, dense: NDArray) -> CSRNDArray:
         if dense.ndim != 2:
-            raise ShapeError(
+            raise SizeError(
                 f"A csr array is a matrix: it needs two axes, but shape {dense.shape} has {dense.ndim}."
             )
         rows, columns = np.nonzero(dense.asnumpy())

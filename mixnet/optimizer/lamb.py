@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.steps import Step
-from mixnet.optimizer.base import aggregation, each_of, register
-from mixnet.optimizer.mixed_rules import MixedRules
+from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
+from mixnet.optimizer.mixed_rules import with_mixed_rules
 
 if TYPE_CHECKING:
     from mixnet.optimizer.base import Index
 
 
 @register
-class LAMB(MixedRules):
+@with_mixed_rules
+class LAMB(Optimizer):
     """Adam's direction, with steps in proportion to the norm of the weight, for large batches.
 
         direction ← mean / (√var + epsilon) + wd · weight

@@ -13,8 +13,8 @@ from mixnet.ops.registry import find
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.arithmetic import as_kind
 from mixnet.optimizer.at_rate import step_at
-from mixnet.optimizer.base import aggregation, each_of, register
-from mixnet.optimizer.mixed_rules import Momentum
+from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
+from mixnet.optimizer.mixed_rules import velocity, velocity_and_copy, with_mixed_rules
 from mixnet.optimizer.rule import rule
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def lars_rate(
 
 
 @register
-class LARS(Momentum):
+@with_mixed_rules
+class LARS(Optimizer):
     """Layer-wise adaptive rates: each layer moves in proportion to the norm of its weight.
 
         rate     ← lr · eta · |weight| / (|gradient| + wd · |weight| + eps)
@@ -102,6 +103,9 @@ class LARS(Momentum):
     def set_wd_mult(self, args_wd_mult: Mapping[Index, float]) -> None:
         """Factors of the weight decay; by default only names that end in ``_weight`` decay."""
         super().set_wd_mult(args_wd_mult)
+
+    create_state = velocity
+    create_state_multi_precision = velocity_and_copy
 
     def _steps(
         self, index: Index, weight: Any, grad: Any, state: Any, mixed: bool = False

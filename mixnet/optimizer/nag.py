@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.steps import Step
-from mixnet.optimizer.base import register
-from mixnet.optimizer.mixed_rules import MixedRules
+from mixnet.optimizer.base import Optimizer, register
+from mixnet.optimizer.mixed_rules import with_mixed_rules
 
 if TYPE_CHECKING:
     from mixnet.optimizer.base import Index
 
 
 @register
-class NAG(MixedRules):
+@with_mixed_rules
+class NAG(Optimizer):
     """Gradient descent with Nesterov's momentum: the gradient is that of a step ahead.
 
         velocity ← momentum · velocity − lr · (gradient + wd · weight)

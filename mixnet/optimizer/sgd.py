@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.steps import Step
 from mixnet.ops.registry import find
-from mixnet.optimizer.base import aggregation, each_of, register
-from mixnet.optimizer.mixed_rules import Momentum
+from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
+from mixnet.optimizer.mixed_rules import velocity, velocity_and_copy, with_mixed_rules
 
 if TYPE_CHECKING:
     from mixnet.optimizer.base import Index
 
 
 @register
-class SGD(Momentum):
+@with_mixed_rules
+class SGD(Optimizer):
     """Stochastic gradient descent with momentum.
 
         velocity ← momentum · velocity − lr · (gradient + wd · weight)
@@ -31,6 +32,9 @@ class SGD(Momentum):
         self.momentum = momentum
         self.lazy_update = lazy_update
         self.aggregate_num = aggregation(4)
+
+    create_state = velocity
+    create_state_multi_precision = velocity_and_copy
 
     def _steps(
         self, index: Index, weight: Any, grad: Any, state: Any, mixed: bool = False

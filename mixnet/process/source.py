@@ -199,12 +199,26 @@ def _callers(frame: FrameType | None) -> tuple[Source, ...]:
 
 
 def warn_user(text: str) -> None:
-    """Warn at the innermost line of the user's program, however deep in this library the cause is seen."""
+    """Warn at the innermost line of the user's program, however deep in this library the cause is seen.
+
+    As with ``warnings.warn``, a line that runs again does not repeat its warning.
+    """
     source = user_source()
     if source is None:
         warnings.warn(text, stacklevel=2)
-    else:
-        warnings.warn_explicit(text, UserWarning, source.file, source.line)
+        return
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename != source.file:
+        frame = frame.f_back
+    names = {} if frame is None else frame.f_globals
+    warnings.warn_explicit(
+        text,
+        UserWarning,
+        source.file,
+        source.line,
+        module=names.get("__name__"),
+        registry=names.setdefault("__warningregistry__", {}),
+    )
 
 
 Place = tuple[CodeType, int]

@@ -176,3 +176,9 @@ def test_lists_stay_lists_in_what_a_layer_shows(
     data = mx.nd.random.uniform(shape=shape)
     assert with_lists(data).asnumpy().tolist() == with_tuples(data).asnumpy().tolist()
     assert text in repr(with_lists)
+
+
+def test_batch_normalization_with_relu_is_a_kind_of_its_own() -> None:
+    """Programs that ask for ``BatchNorm`` by class do not get ``BatchNormReLU``, as in MXNet."""
+    assert not isinstance(nn.BatchNormReLU(), nn.BatchNorm)
+    assert isinstance(nn.BatchNormReLU(), nn.basic_layers._BatchNorm)

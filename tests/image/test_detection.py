@@ -265,6 +265,23 @@ def test_records_are_those_of_mxnet(case: str) -> None:
     assert batch.index.tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("mode", ["fit", "shrink"])
+def test_pixels_around_a_smaller_image_are_black_before_the_mean_is_subtracted(mode: str) -> None:
+    """As in MXNet: ``(0 - mean) / std`` there, 0 without a mean."""
+    options: dict[str, Any] = {"resize_mode": mode, "data_shape": (3, 40, 18)}
+    plain = detection(**options).next().data[0].asnumpy()
+    data = detection(**options, mean_r=100, std_r=10, mean_g=50).next().data[0].asnumpy()
+    around = (plain[0] == 0).all(axis=(0, 2))
+    assert around[-1] and not around[0]
+    assert (data[0][:, around] == np.reshape([-10, -50, 0], (3, 1, 1))).all()
+
+
+@pytest.mark.parametrize("width", [-1, 0])
+def test_the_longest_label_gives_the_width_unless_it_is_positive(width: int) -> None:
+    label = detection(label_pad_width=width, label_width=-1).next().label[0]
+    assert label.shape == detection().next().label[0].shape
+
+
 def test_padding_of_labels() -> None:
     label = detection(label_pad_width=40, label_pad_value=-5).next().label[0].asnumpy()
     assert label.shape == (3, 44) and (label[0, 11:] == -5).all()

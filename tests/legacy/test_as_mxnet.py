@@ -46,11 +46,18 @@ if __name__ == "__main__":
 ROOT = str(Path(mixnet.__file__).parents[1])
 
 
-def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: str, cwd: Path | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
     paths = [ROOT, variables.pop("PYTHONPATH", ""), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, **variables, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     return subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, env=environment, timeout=120
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=cwd,
+        timeout=120,
     )
 
 
@@ -128,6 +135,28 @@ def test_code_and_modules(tmp_path: Path) -> None:
     assert run("-m", "mixnet", "-c", code, "x").stdout == "mixnet ['-c', 'x']\n"
     ran = run("-m", "mixnet", "-m", "package", "y", PYTHONPATH=str(tmp_path))
     assert ran.stdout == "mixnet ['y']\n", ran.stderr
+
+
+def test_a_program_finds_itself_as_under_python(tmp_path: Path) -> None:
+    """Its file, path and names, its classes in pickles, and the text of an error that ends it."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "seen.py").write_text("""
+import os, pickle, sys
+class Own: pass
+print(__file__, sys.argv, sys.path[0], sorted(name for name in globals() if name[0] == "_"))
+print(pickle.loads(pickle.dumps(Own())).__class__ is Own, __spec__, type(__loader__).__name__)
+os.chdir("/")
+print(open(os.path.join(os.path.dirname(__file__), "seen.py")).readline())
+def fail():
+    return {}["nothing"]
+fail()
+""")
+    for program in ("folder/seen.py", "folder/../folder/seen.py"):
+        alone = run(program, "a", cwd=tmp_path)
+        ran = run("-m", "mixnet", program, "a", cwd=tmp_path)
+        assert alone.returncode == ran.returncode == 1
+        assert (ran.stdout, ran.stderr) == (alone.stdout, alone.stderr)
+        assert "KeyError: 'nothing'" in ran.stderr
 
 
 def test_modules_that_mxnet_loads_are_there() -> None:

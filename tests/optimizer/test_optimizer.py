@@ -323,3 +323,16 @@ def test_lars_moves_the_rows_of_sparse_gradients(
     assert weight.stype == stype
     onp.testing.assert_allclose(weight.asnumpy(), expected, rtol=1e-6)
     assert "fallback" not in caplog.text
+
+
+def test_optimizers_derive_from_the_base_itself():
+    """A program that extends every optimizer finds them by their ``__base__``, as in MXNet."""
+    names = {
+        name for name in dir(mx.optimizer)
+        if getattr(getattr(mx.optimizer, name), "__base__", None) is mx.optimizer.Optimizer
+    }  # fmt: skip
+    assert names == {
+        "AdaDelta", "AdaGrad", "Adam", "Adamax", "DCASGD", "FTML", "Ftrl", "LAMB", "LARS", "LBSGD",
+        "NAG", "Nadam", "RMSProp", "SGD", "SGLD", "Signum", "Test",
+    }  # fmt: skip
+    assert mx.optimizer.ccSGD.__bases__ == (mx.optimizer.SGD,)

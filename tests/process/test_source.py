@@ -6,6 +6,7 @@ import inspect
 import os
 import sys
 import sysconfig
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -217,3 +218,19 @@ def test_callers_of_a_line_are_recorded_on_request() -> None:
     with source_lines(calls=True):
         source = deep(2 * MOST_CALLERS)
     assert source is not None and len(source.callers) == MOST_CALLERS
+
+
+def test_a_line_that_runs_again_does_not_repeat_its_warning() -> None:
+    """As MXNet's warnings, which ``warnings.warn`` prints once for each line."""
+    layer = mx.gluon.nn.Dense(2, in_units=2)
+    layer.initialize()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            layer.initialize()
+        for _ in range(2):
+            mx.mod.Module(mx.sym.var("data") * 2, label_names=["label"])
+    names = ["dense0_weight", "dense0_bias", "label_names=['label']"]
+    assert len(warned) == len(names)
+    for name, each in zip(names, warned, strict=True):
+        assert name.rpartition("_")[2] in str(each.message) and each.filename == __file__

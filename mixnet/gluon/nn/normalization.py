@@ -127,25 +127,8 @@ class _BatchNorm(_Normalization):
         return f"{type(self).__name__}({self._description()}, in_channels={channels})"
 
 
-class BatchNorm(_BatchNorm):
-    """Normalizes every channel to mean 0 and variance 1, then applies a learned scale and shift.
-
-    Source: Ioffe and Szegedy, 2015.
-
-    Args:
-        axis: axis of the channels.
-        momentum: fraction of the moving statistics kept in each step.
-        epsilon: added to the variance.
-        center: whether the shift ``beta`` is learned.
-        scale: whether the scale ``gamma`` is learned.
-        use_global_stats: use the moving statistics in training too.
-        beta_initializer: initializer of ``beta``.
-        gamma_initializer: initializer of ``gamma``.
-        running_mean_initializer: initializer of the moving mean.
-        running_variance_initializer: initializer of the moving variance.
-        in_channels: channels; 0: inferred from the first data.
-        kwargs: ``prefix``, ``params``.
-    """
+class _BatchNormLayer(_BatchNorm):
+    """Batch normalization; whether ReLU follows is a matter of the class, not of an argument."""
 
     _fuse_relu = False
 
@@ -182,7 +165,28 @@ class BatchNorm(_BatchNorm):
         )
 
 
-class BatchNormReLU(BatchNorm):
+class BatchNorm(_BatchNormLayer):
+    """Normalizes every channel to mean 0 and variance 1, then applies a learned scale and shift.
+
+    Source: Ioffe and Szegedy, 2015.
+
+    Args:
+        axis: axis of the channels.
+        momentum: fraction of the moving statistics kept in each step.
+        epsilon: added to the variance.
+        center: whether the shift ``beta`` is learned.
+        scale: whether the scale ``gamma`` is learned.
+        use_global_stats: use the moving statistics in training too.
+        beta_initializer: initializer of ``beta``.
+        gamma_initializer: initializer of ``gamma``.
+        running_mean_initializer: initializer of the moving mean.
+        running_variance_initializer: initializer of the moving variance.
+        in_channels: channels; 0: inferred from the first data.
+        kwargs: ``prefix``, ``params``.
+    """
+
+
+class BatchNormReLU(_BatchNormLayer):
     """``BatchNorm`` followed by ReLU, as one operator; arguments as for ``BatchNorm``."""
 
     _fuse_relu = True
