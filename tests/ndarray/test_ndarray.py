@@ -366,3 +366,16 @@ def test_names_of_errors_of_reshape() -> None:
         with pytest.raises(ValueError, match="same number of elements") as caught:
             loss(mx.nd.ones((4, 3)), mx.nd.ones((label,)))
         assert type(caught.value).__name__ == name, label
+
+
+@pytest.mark.parametrize("shape", [(), []])
+def test_one_element_is_reshaped_to_an_array_without_axes(shape: Any) -> None:
+    number = nd.array([[3.0]]).reshape(shape)
+    assert (number.shape, number.asscalar()) == ((), 3.0)
+    assert repr(number) == "\n3.0\n<NDArray  @cpu(0)>"  # as MXNet prints it
+    with pytest.raises(ValueError, match=r"4 elements of shape \(4,\) do not fit into \(\)"):
+        nd.arange(4).reshape(shape)
+
+
+def test_a_shape_by_position_is_preferred() -> None:
+    assert nd.arange(4).reshape((2, 2), shape=(4, 1)).shape == (2, 2)
