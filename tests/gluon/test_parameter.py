@@ -67,6 +67,7 @@ def test_a_parameter_without_a_value_says_why() -> None:
         parameter.reset_ctx(mx.cpu())
     with pytest.raises(AssertionError, match="has not been initialized"):
         parameter.set_data(nd.ones((2, 3)))
+    parameter = nn.Dense(2, prefix="d_").weight
     parameter.initialize(ctx=[mx.cpu(0), mx.cpu(1)])
     assert parameter.list_ctx() == [mx.cpu(0), mx.cpu(1)] and parameter._data is None
     with pytest.raises(gluon.DeferredInitializationError, match="deferred"):
@@ -350,3 +351,14 @@ def test_initializing_twice_warns_at_the_line() -> None:
     with pytest.warns(UserWarning, match="already initialized, ignoring") as warned:
         net.initialize()
     assert {each.filename for each in warned} == {__file__}
+
+
+@pytest.mark.parametrize("deferred", [False, True])
+def test_data_that_comes_too_early_still_gives_the_shape(deferred: bool) -> None:
+    """As in MXNet, where ``initialize()`` after the error works."""
+    parameter = gluon.Parameter("w", allow_deferred_init=deferred)
+    with pytest.raises(AssertionError, match="call initialize"):
+        parameter.set_data(nd.ones((4, 2)))
+    assert parameter.shape == (4, 2)
+    parameter.initialize("ones")
+    np.testing.assert_array_equal(parameter.data().asnumpy(), np.ones((4, 2)))
