@@ -460,10 +460,16 @@ def _take(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
 
 @rule("_contrib_getnnz")
 def _getnnz(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    """Stored elements are counted, zeros among them, as SciPy counts."""
     (array,) = arrays
-    if attributes.get("axis") is None:
+    axis = attributes.get("axis")
+    if axis is None:
         return host_indices([array._data.shape[0]], array.context)
-    return NotImplemented
+    if not isinstance(array, CSRNDArray) or axis not in (0, 1, -1, -2):
+        return NotImplemented
+    starts, columns = (indices.asnumpy() for indices in array._aux)
+    counts = np.bincount(columns, minlength=array.shape[1]) if axis in (0, -2) else np.diff(starts)
+    return host_indices(counts, array.context)
 
 
 @rule("Embedding")

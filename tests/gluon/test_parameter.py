@@ -70,6 +70,7 @@ def test_a_parameter_without_a_value_says_why() -> None:
         parameter.reset_ctx(mx.cpu())
     with pytest.raises(AssertionError, match="has not been initialized"):
         parameter.set_data(nd.ones((2, 3)))
+    parameter = nn.Dense(2, prefix="d_").weight
     parameter.initialize(ctx=[mx.cpu(0), mx.cpu(1)])
     assert parameter.list_ctx() == [mx.cpu(0), mx.cpu(1)] and parameter._data is None
     with pytest.raises(gluon.DeferredInitializationError, match="deferred"):
@@ -384,3 +385,14 @@ def test_learned_parameters_keep_their_positions() -> None:
     assert (first, second) == (1, 2) and [a, b] == learned
     assert values == learned[0].list_data()
     assert [arrays.is_initialized(each) for each in (fixed, gluon.Parameter("x"))] == [True, False]
+
+
+@pytest.mark.parametrize("deferred", [False, True])
+def test_data_that_comes_too_early_still_gives_the_shape(deferred: bool) -> None:
+    """As in MXNet, where ``initialize()`` after the error works."""
+    parameter = gluon.Parameter("w", allow_deferred_init=deferred)
+    with pytest.raises(AssertionError, match="call initialize"):
+        parameter.set_data(nd.ones((4, 2)))
+    assert parameter.shape == (4, 2)
+    parameter.initialize("ones")
+    np.testing.assert_array_equal(parameter.data().asnumpy(), np.ones((4, 2)))

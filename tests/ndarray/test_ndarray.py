@@ -374,3 +374,16 @@ def test_the_mean_of_booleans_is_true_where_one_is() -> None:
         result = nd.mean(nd.array(values, dtype="bool"))
         assert result.dtype == np.bool_
         assert result.asnumpy().tolist() == [mean]
+
+
+@pytest.mark.parametrize("shape", [(), []])
+def test_one_element_is_reshaped_to_an_array_without_axes(shape: Any) -> None:
+    number = nd.array([[3.0]]).reshape(shape)
+    assert (number.shape, number.asscalar()) == ((), 3.0)
+    assert repr(number) == "\n3.0\n<NDArray  @cpu(0)>"  # as MXNet prints it
+    with pytest.raises(ValueError, match=r"4 elements of shape \(4,\) do not fit into \(\)"):
+        nd.arange(4).reshape(shape)
+
+
+def test_a_shape_by_position_is_preferred() -> None:
+    assert nd.arange(4).reshape((2, 2), shape=(4, 1)).shape == (2, 2)

@@ -503,3 +503,19 @@ def test_functions_of_two_arrays_take_their_names(name: str, expected: float) ->
     function = getattr(nd.sparse, name)
     np.testing.assert_array_equal(function(lhs=stored, rhs=stored).asnumpy(), expected)
     np.testing.assert_array_equal(function(rhs=stored, lhs=stored).asnumpy(), expected)
+
+
+@pytest.mark.parametrize(("axis", "expected"), [(None, [4]), (1, [1, 1, 2]), (-1, [1, 1, 2])])
+def test_stored_zeros_are_counted(axis: int | None, expected: list[int]) -> None:
+    # MXNet's counts of the same matrix. Graph libraries store the numbers of edges, the first of which is 0.
+    places = (nd.array([0, 1, 2, 2]), nd.array([1, 0, 2, 1]))
+    edges = nd.sparse.csr_matrix((nd.arange(4), places), shape=(3, 3)).astype("int64")
+    count = nd.contrib.getnnz(edges, axis=axis)
+    assert (count.asnumpy().tolist(), count.dtype) == (expected, np.int64)
+
+
+def test_stored_elements_of_columns_are_those_of_scipy() -> None:
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    matrix = scipy_sparse.csr_matrix((np.arange(4.0), [1, 0, 2, 1], [0, 1, 2, 4]), (3, 3))
+    stored = nd.sparse.csr_matrix(matrix)
+    assert nd.contrib.getnnz(stored, axis=0).asnumpy().tolist() == matrix.getnnz(0).tolist()

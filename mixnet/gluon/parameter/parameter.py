@@ -628,11 +628,11 @@ class Parameter:
         """
         if not isinstance(data, NDArray):
             data = array(data, dtype=self.dtype)
+        self.shape = data.shape
         if not self._arrays and not self._deferred_init:
             raise CheckError(
                 f"Parameter '{self.name}' has not been initialized: call initialize() first."
             )
-        self.shape = data.shape
         if not self._arrays:
             if data.dtype != np.dtype(self.dtype):
                 data = data.astype(self.dtype)

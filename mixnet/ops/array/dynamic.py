@@ -148,6 +148,8 @@ def _(data, minlength):
 def getnnz(data, *, axis: Axis | None = None):
     """Number of nonzero elements, int64: of the matrix, each column (``axis=0``) or each row (``axis=1``).
 
+    Of a csr array, elements that are stored, zeros among them.
+
     Source: MXNet operator ``_contrib_getnnz``.
     """
     count = jnp.sum(jax.lax.ne(data, jnp.zeros((), data.dtype)), axis, dtype=jnp.int64)
