@@ -46,7 +46,7 @@ def batches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-def check(results: list[np.ndarray], rows: int = 2) -> None:
+def check(actual: list[np.ndarray], rows: int = 2) -> None:
     for one, other in zip(actual, expected(rows), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5)
 
@@ -55,9 +55,8 @@ def test_steps_at_other_places_of_a_segment_have_the_same_gradients(batches: lis
     x, w = variables()
     pending = []
     for step in range(4):
-        pending += [
-            x + each for each in range(step)
-        ]  # the backward operations move to other places
+        # So the operations of backward move to other places.
+        pending += [x + each for each in range(step)]
         check(gradients(x, w))
     assert batches == [2, 2, 2]  # the first is derived
     np.testing.assert_allclose(pending[-1].asnumpy(), np.full((2, 3), 2.5))

@@ -367,6 +367,14 @@ class HybridBlock(TracedBlock):
                 params = {name: each.as_np_ndarray() for name, each in params.items()}
             with self.name_scope():
                 return self._hybrid(sym, x, args, params)
+        return self._hybrid(nd, x, args, self._own_arrays(first, x, args))
+
+    def _own_arrays(
+        self, first: NDArray, x: Tensor, args: tuple[object, ...]
+    ) -> dict[str, NDArray]:
+        """The arrays of the block's own parameters where its first input is; completes deferred ones."""
+        if not self._reg_params:
+            return {}
         context, waits = first.context, False
         try:
             params = self._data_on(context)
@@ -377,13 +385,14 @@ class HybridBlock(TracedBlock):
             for each in self._reg_params.values():
                 each._finish_deferred_init()
             params = self._data_on(context)
-        return self._hybrid(nd, x, args, params)
+        return params
 
     def _data_on(self, context: Context) -> dict[str, NDArray]:
         """The arrays of the block's own parameters on a context, by the names of their attributes."""
         arrays = {}
+        here = state.trace is None
         for name, each in self._reg_params.items():
-            own = type(each) is Parameter and each._stype == "default" and state.trace is None
+            own = here and type(each) is Parameter and each._stype == "default"
             array = each._arrays.get(context) if own else None  # as data(): every step comes here
             arrays[name] = each.data(context) if array is None else array
         return arrays

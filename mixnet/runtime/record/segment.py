@@ -508,7 +508,7 @@ class Segment:
             note_seconds(self.program, seconds, self.context)
         if timeline.on:
             timeline.note(how_it_runs(key))
-        if not isinstance(call, Interpreter | OnDevice):
+        if donated and not isinstance(call, (Interpreter, OnDevice)):
             for i in donated:
                 count("donated_bytes", self.leaves[i].spec.nbytes)
 
