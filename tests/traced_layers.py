@@ -197,4 +197,16 @@ a.attach_grad()
 with autograd.record():
     out = nd.batch_dot(nd.softmax(nd.batch_dot(a, b, transpose_b=True)), b)
 out.backward()
+image, regions = nd.ones((3, 7, 34, 38)), nd.ones((11, 5))
+image.attach_grad()
+for pool in (
+    lambda: nd.ROIPooling(image, regions, pooled_size=(7, 7), spatial_scale=1 / 16),
+    lambda: nd.ROIPooling(image, regions, pooled_size=(3, 3), spatial_scale=1.0),
+    lambda: nd.contrib.ROIAlign(
+        image, regions, pooled_size=(7, 7), spatial_scale=1 / 16, sample_ratio=2
+    ),
+):
+    with autograd.record():
+        out = pool()
+    out.backward()
 nd.waitall()

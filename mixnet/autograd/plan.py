@@ -7,13 +7,13 @@ nodes and values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from operator import itemgetter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.operator import Operator
 from mixnet.passes.differentiate import BackwardOp
+from mixnet.runtime.record.batch import Batch
 from mixnet.runtime.record.record import record, record_call
 from mixnet.runtime.value.value import Value
 
@@ -28,22 +28,15 @@ class Step(NamedTuple):
         op: what to compute.
         statics: its static attributes.
         numbers: the tape's node whose scalars it uses; -1 for none.
-        inputs: selects its inputs from all values.
+        places: the numbers of its inputs among all values.
         call: the recorded call; None if it has to be looked up every time.
     """
 
     op: Any
     statics: Any
     numbers: int
-    inputs: Callable[[Sequence[Value]], tuple[Value, ...]]
+    places: tuple[int, ...]
     call: Any
-
-
-def _taking(numbers: Sequence[int]) -> Callable[[Sequence[Value]], tuple[Value, ...]]:
-    """A function that returns the items of a list with these numbers."""
-    if len(numbers) > 1:
-        return itemgetter(*numbers)
-    return lambda values: tuple([values[number] for number in numbers])
 
 
 class Plan(NamedTuple):
@@ -56,12 +49,18 @@ class Plan(NamedTuple):
         steps: the operations, in order.
         results: numbers of the values that are the gradients; None for no gradient.
         passed: numbers of the nodes with state updates that backward passes, in order.
+        batch: records all steps at once; None if they are recorded one by one.
+        batch_results: numbers of the gradients among the values that are read and the batch's results.
+        numbered: numbers of the nodes whose scalars the batch takes, in order.
     """
 
     loads: tuple[tuple[int, int], ...]
     steps: tuple[Step, ...]
     results: tuple[int | None, ...]
     passed: tuple[int, ...]
+    batch: Batch | None = None
+    batch_results: tuple[int | None, ...] = ()
+    numbered: tuple[int, ...] = ()
 
     def run(self, nodes: Sequence[Node], head_gradients: Sequence[Value]) -> list[Value | None]:
         """Record the gradients of a tape.
@@ -72,14 +71,38 @@ class Plan(NamedTuple):
         """
         values = [nodes[number].values[place] for number, place in self.loads]
         values += head_gradients
-        for op, statics, numbers, inputs, call in self.steps:
+        if self.batch is not None:
+            scalars_of_all = [nodes[number].scalars for number in self.numbered]
+            recorded = self.batch.record(values, scalars_of_all)
+            if recorded is not None:
+                values += recorded
+                return [None if i is None else values[i] for i in self.batch_results]
+        for op, statics, numbers, places, call in self.steps:
             scalars = nodes[numbers].scalars if numbers >= 0 else ()
-            operands = inputs(values)
+            operands = tuple([values[place] for place in places])
             if call is None:
                 values += record(op, statics, scalars, operands)
             else:
                 values += record_call(call, scalars, operands)
         return [None if i is None else values[i] for i in self.results]
+
+    def batched(self, inputs: int) -> Plan:
+        """This plan with its batch, if it can have one.
+
+        Args:
+            inputs: the number of values that are read from the tape, and of head gradients.
+        """
+        if not Batch.accepts(step.call for step in self.steps):
+            return self
+        results = sorted({i for i in self.results if i is not None and i >= inputs})
+        place = {number: inputs + k for k, number in enumerate(results)}
+        return self._replace(
+            batch=Batch(
+                [(step.call, step.places, step.numbers >= 0) for step in self.steps], results
+            ),
+            batch_results=tuple([None if i is None else place.get(i, i) for i in self.results]),
+            numbered=tuple([step.numbers for step in self.steps if step.numbers >= 0]),
+        )
 
 
 def _writes_states(node: Node) -> bool:
@@ -94,17 +117,60 @@ _plans: dict[Any, Plan] = {}
 _size = 0
 
 
+def walk(heads: Iterable[Node]) -> tuple[dict[Node, int], list[Any] | None]:
+    """The nodes below ``heads`` with their numbers, inputs before their users, and what plans depend on.
+
+    The second part is None for a tape with nodes that are not ordinary operations. One walk does both, since
+    every backward needs it.
+    """
+    positions: dict[Node, int] = {}
+    key: list[Any] | None = []
+    stack = [*heads][::-1]
+    while stack:
+        node = stack[-1]
+        if node in positions:
+            stack.pop()
+            continue
+        inputs = node.inputs
+        waits = False
+        for source, _ in inputs:
+            if source not in positions:
+                if source.inputs:
+                    stack.append(source)
+                    waits = True
+                else:  # without a second visit
+                    positions[source] = len(positions)
+                    if key is not None:
+                        key.append(source.call)
+        if waits:
+            continue
+        stack.pop()
+        positions[node] = len(positions)
+        if key is None:
+            continue
+        call = node.call
+        if call is None and node.op is not None:
+            key = None
+            continue
+        key.append(call)
+        for source, index in inputs:
+            key.append(positions[source])
+            if index:
+                key.append(-index)
+    return positions, key
+
+
 def structure(
-    nodes: Sequence[Node],
-    positions: dict[Node, int],
+    walked: Sequence[Any],
+    positions: Mapping[Node, int],
     heads: Sequence[Entry],
     head_gradients: Sequence[Value],
     variables: Sequence[Node],
 ) -> Any:
-    """The key of a plan; None for a tape with nodes that are not ordinary operations.
+    """The key of a plan.
 
     Args:
-        nodes: the nodes of the tape, inputs before their users.
+        walked: what the nodes of the tape contribute, from ``walk``.
         positions: the number of each node.
         heads: the heads to differentiate.
         head_gradients: one for each head.
@@ -115,17 +181,7 @@ def structure(
         key += (positions[entry.node], entry.index, gradient.spec)
     key += [positions[node] for node in variables]
     key.append(None)
-    for node in nodes:
-        if node.op is None:
-            key.append(None)
-            continue
-        if node.call is None:
-            return None
-        key.append(node.call)
-        for source, index in node.inputs:
-            key.append(positions[source])
-            if index:
-                key.append(-index)
+    key += walked
     return tuple(key)
 
 
@@ -210,10 +266,11 @@ def make(
         call = op.calls.get((statics, tuple([value.spec for value in operands]), None))
         if call is not None and call.parties is not None:
             call = None
-        steps.append(Step(op, statics, numbers, _taking(inputs), call))
+        steps.append(Step(op, statics, numbers, inputs, call))
     results = [None if entry is None else place[entry] for entry in gradients]
     position = {node: i for i, node in enumerate(nodes)}
     # In later steps, equal calls update states at the same nodes.
     moving = tuple([position[node] for node in passed if node.moves])
     plan = Plan(tuple(loads.values()), tuple(steps), tuple(results), moving)
+    plan = plan.batched(len(loads) + len(starts))
     return plan, [None if i is None else values[i] for i in results]

@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 from mixnet.autograd import plan as plans
 from mixnet.autograd.scope import RecordingScope, unrecorded
 from mixnet.base import CheckError, GradientError, NotAnArrayError
-from mixnet.graph.node import Entry, Node, topological
+from mixnet.graph.node import Entry, Node
 from mixnet.ops.registry import find
 from mixnet.passes.differentiate import KeptBackwardOp, Rows, differentiate
 from mixnet.process.collector import collector_paused
 from mixnet.runtime.record.moving import StateArray, move_all
 from mixnet.runtime.record.record import record as record_operation
+from mixnet.runtime.record.record import record_call
 from mixnet.runtime.value.change import Change, change
 from mixnet.runtime.value.handle import Handle
 from mixnet.runtime.value.state import note_writes, state
@@ -274,12 +275,17 @@ class Tape:
                     f"the inputs, and compute it inside `with autograd.record():`."
                 )
             self.heads.append(Entry(value.node, value.index))
-        self.nodes = topological(entry.node for entry in self.heads)
-        self.positions = {node: i for i, node in enumerate(self.nodes)}
-        # Freed nodes have become variables.
-        leaves = [node for node in self.nodes if node.op is None]
-        self.marked = [node for node in leaves if isinstance(node.statics, Mark)]
-        freed = next((node for node in leaves if node.statics is _FREED), None)
+        self.positions, self._walked = plans.walk([entry.node for entry in self.heads])
+        self.nodes = nodes = list(self.positions)
+        self.marked = []
+        freed = None
+        for node in nodes:
+            if node.op is None:
+                statics = node.statics
+                if type(statics) is Mark:
+                    self.marked.append(node)
+                elif statics is _FREED and freed is None:  # freed nodes have become variables
+                    freed = node
         has_freed_head = freed is not None and any(e.node.statics is _FREED for e in self.heads)
         if freed is not None and (not self.marked or has_freed_head):
             raise GradientError(
@@ -295,12 +301,15 @@ class Tape:
         Returns None, and records nothing, if gradients must be derived in every call, such as gradients by
         rows and those written in Python: ``gradients`` does that.
         """
-        if state.trace is not None or any(node.statics.gradient._is_sparse for node in variables):
+        if state.trace is not None:
+            return None
+        for node in variables:
+            if node.statics.gradient._is_sparse:
+                return None
+        if self._walked is None:
             return None
         nodes = self.nodes
-        key = plans.structure(nodes, self.positions, self.heads, head_gradients, variables)
-        if key is None:
-            return None
+        key = plans.structure(self._walked, self.positions, self.heads, head_gradients, variables)
         plan = plans.known(key)
         if plan is None:
             with collector_paused():
@@ -480,18 +489,23 @@ def _head_values(
 
 
 _ONES = find("_ones")
-_ones_known: dict[Spec, Any] = {}
+_ones_known: dict[Spec, tuple[Any, Any]] = {}  # attributes and the call, if it was made
 _MOST_ONES = 1000
 
 
 def _ones(spec: Spec) -> list[Value]:
-    statics = _ones_known.get(spec)
-    if statics is None:
+    known = _ones_known.get(spec)
+    if known is None:
         if len(_ones_known) >= _MOST_ONES:
             _ones_known.clear()
         statics, _ = _ONES.bind({"shape": spec.shape, "dtype": spec.dtype})
-        _ones_known[spec] = statics
-    return record_operation(_ONES, statics, (), (), spec.context)
+        ones = record_operation(_ONES, statics, (), (), spec.context)
+        _ones_known[spec] = statics, _ONES.calls.get((statics, (), spec.context))
+        return ones
+    statics, call = known
+    if call is None or state.trace is not None:
+        return record_operation(_ONES, statics, (), (), spec.context)
+    return record_call(call, (), ())
 
 
 def _in_shape(gradient: Value, shape: tuple[int, ...]) -> Value:

@@ -35,6 +35,7 @@ ORDER = (
     "later",  # the values that one task makes
     "engine",  # the queues of all variables and workers
     "host values",  # whether a result of a backend is on the host or on the device
+    "live host values",  # which values are on the host
     "shards",  # whether an array over devices was divided into one for each
     "specs",  # which specs there are
     "errors",  # unreported errors

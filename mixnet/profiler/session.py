@@ -16,6 +16,7 @@ from mixnet.process import locks
 from mixnet.profiler.settings import Settings
 from mixnet.runtime.record.record import hand_over_all, run_one_by_one
 from mixnet.runtime.trace.graph_op import by_operator
+from mixnet.runtime.value.memory import device_arrays
 
 CAPACITY = 1_000_000
 """Events that are kept; the oldest go first."""
@@ -182,7 +183,7 @@ def bytes_alive(context: Context) -> int:
         in_use: int = stats["bytes_in_use"]
         return in_use
     total = 0
-    for array in jax.live_arrays(device.platform):
+    for array in device_arrays(device.platform):
         if not array.is_deleted():
             devices = array.devices()
             if device in devices:

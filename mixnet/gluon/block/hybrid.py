@@ -371,6 +371,14 @@ class HybridBlock(TracedBlock):
                 params = {name: each.as_np_ndarray() for name, each in params.items()}
             with self.name_scope():
                 return self._hybrid(sym, x, args, params)
+        return self._hybrid(nd, x, args, self._own_arrays(first, x, args))
+
+    def _own_arrays(
+        self, first: NDArray, x: Tensor, args: tuple[object, ...]
+    ) -> dict[str, NDArray]:
+        """The arrays of the block's own parameters where its first input is; completes deferred ones."""
+        if not self._reg_params:
+            return {}
         context, waits = first.context, False
         try:
             params = arrays_on(self._reg_params, context)
@@ -381,7 +389,7 @@ class HybridBlock(TracedBlock):
             for each in self._reg_params.values():
                 each._finish_deferred_init()
             params = arrays_on(self._reg_params, context)
-        return self._hybrid(nd, x, args, params)
+        return params
 
     def _deferred_infer_shape(self, *args: object) -> None:
         """Infer the shapes of deferred parameters; a failure is a ``ValueError``."""

@@ -1,13 +1,15 @@
 """Values that were computed on the host and become JAX arrays when a program needs them.
 
-A backend's results are an example: most results of a prediction are only read with ``asnumpy``, or not at
-all. Creating a JAX array takes a tenth of a millisecond when the prediction has just filled the processor's
-caches.
+Results of backends and of interpreted programs are such values. Most results of a prediction are only read
+with ``asnumpy``, or not at all, and those that forward leaves for backward are read by the next interpreted
+program. Creating a JAX array takes some microseconds, and a tenth of a millisecond when the prediction has
+just filled the processor's caches.
 """
 
 from __future__ import annotations
 
 import math
+import weakref
 from typing import Any
 
 import jax
@@ -15,6 +17,7 @@ import numpy as np
 
 from mixnet.process import locks
 from mixnet.runtime.devices.to_device import to_device
+from mixnet.runtime.value.memory import before_listing
 from mixnet.runtime.value.state import is_on_host, state
 from mixnet.runtime.value.value import Spec, Value
 
@@ -25,49 +28,100 @@ _CPU = 1  # the number of the device type
 class HostValue(Value):
     """A computed value whose content is a NumPy array until its ``array`` is read.
 
+    It has the layout of a plain value: a pending value becomes one in place.
+
     Args:
         spec: of the value, on a CPU context.
         data: of the shape and dtype of the spec; no one else may write to it.
     """
 
-    __slots__ = ("_data", "_moved")
-    _moved: Any
-    _data: np.ndarray | None
+    __slots__ = ()
 
     def __init__(self, spec: Spec, data: np.ndarray):
         # Sets what Value.__init__ sets, but without the property, whose code the caches no longer hold.
-        self.spec, self._data, self._moved = spec, data, None
+        self.spec = spec
+        _set_content(self, data)
         self.segment, self.slot, self.node, self.var, self.shared = None, -1, None, None, False
 
     @property
     def host_array(self) -> np.ndarray | None:
-        """The content while it is on the host; None afterwards."""
-        return self._data
+        """The content while it is on the host; None before and afterwards."""
+        data = _content(self)
+        return data if type(data) is np.ndarray else None
 
     def is_computed(self) -> bool:
         """Whether its content is known, on the host or on a device."""
-        return self._data is not None or self._moved is not None
+        return _content(self) is not None
 
     @property
     def array(self) -> Any:
         """The JAX array, created when it is first read; a NumPy array in a forked process."""
-        data = self._data
-        if data is None:
-            return self._moved
-        if is_on_host():
+        data = _content(self)
+        if type(data) is not np.ndarray or is_on_host():
             return data
         with _moving:  # the second of two threads uses what the first one made
-            if self._data is not None:
+            data = _content(self)
+            if type(data) is np.ndarray:
                 with jax.enable_x64(True):  # otherwise 64 bits become 32
-                    self._moved = to_device(self._data, self.spec)
-                self._data = None
-            return self._moved
+                    data = to_device(data, self.spec)
+                _set_content(self, data)
+            return data
 
     @array.setter
     def array(self, array: object) -> None:
-        self._moved = array
-        if array is not None:
-            self._data = None
+        _set_content(self, array)
+
+
+_slot: Any = vars(Value)["array"]  # the slot of the plain class, which the property above hides
+_content, _set_content = _slot.__get__, _slot.__set__
+
+
+def become_host(value: Value, data: np.ndarray) -> None:
+    """Make data of the host the content of a pending value, which is computed from then on."""
+    # In this order: a reader in between sees a pending value.
+    value.__class__ = HostValue
+    _set_content(value, data)
+    _live.append(weakref.ref(value))
+    if len(_live) > _Limit.number:
+        _forget_others()
+
+
+_live: list[weakref.ref[Value]] = []
+"""The values that became values of the host, and others that were such, until ``_forget_others``."""
+
+_forgetting = locks.make("live host values")
+
+
+class _Limit:
+    number = 1000
+
+
+def _forget_others() -> None:
+    """Drop the references to values that have gone or are on a device, if no other thread does."""
+    if not _forgetting.acquire(blocking=False):
+        return
+    try:
+        number = len(_live)
+        alive = [each for each in _live[:number] if _is_on_host(each())]
+        _live[:number] = alive  # at once: other threads append meanwhile
+        _Limit.number = max(1000, 2 * len(alive))
+    finally:
+        _forgetting.release()
+
+
+def _is_on_host(value: Value | None) -> bool:
+    return type(value) is HostValue and value.host_array is not None
+
+
+def _move_all() -> None:
+    """Make JAX arrays of the contents of all values, so that JAX lists them."""
+    for reference in _live[:]:
+        value = reference()
+        if type(value) is HostValue:
+            value.array  # noqa: B018  # reading it makes it
+
+
+before_listing.append(_move_all)
 
 
 def content(value: Value) -> Any:
@@ -80,6 +134,20 @@ def content(value: Value) -> Any:
         if data is not None:
             return data.view()
     return value.array
+
+
+def moved(value: Value, data: np.ndarray) -> Any:
+    """The JAX array of a value whose ``content`` was this; one that is donated does not hold it any more."""
+    array = value.array
+    if array is not None:
+        return array
+    with jax.enable_x64(True):
+        return to_device(data, value.spec)
+
+
+def is_deleted(content: Any) -> bool:
+    """Whether a program has consumed the content of a value, which it can only on a device."""
+    return type(content) is not np.ndarray and bool(content.is_deleted())
 
 
 MOST_BYTES_OF_PART, MOST_BYTES_OF_WHOLE = 1 << 12, 1 << 20

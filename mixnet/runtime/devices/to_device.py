@@ -17,11 +17,16 @@ def to_device(data: np.ndarray, spec: Spec) -> Any:
         data: of the shape and dtype of the spec.
         spec: gives the device.
     """
+    return handed_over(owned(data), spec)
+
+
+def owned(data: np.ndarray) -> np.ndarray:
+    """Data as a contiguous array; views of other memory are copied."""
     if type(data) is not np.ndarray:  # NumPy turns arrays without axes into numbers
-        data = np.asarray(data)
-    elif (data.base is not None and not _is_all_of_its_base(data)) or not data.flags.c_contiguous:
-        data = np.array(data, order="C")
-    return handed_over(data, spec)
+        return np.asarray(data)
+    if (data.base is not None and not _is_all_of_its_base(data)) or not data.flags.c_contiguous:
+        return np.array(data, order="C")
+    return data
 
 
 def _references_to_base(data: np.ndarray) -> int:

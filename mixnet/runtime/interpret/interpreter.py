@@ -17,7 +17,7 @@ from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.tracing.traced import Known
 from mixnet.passes.infer_shape import evaluate
 from mixnet.passes.inline import ADVANCE
-from mixnet.runtime.devices.to_device import to_device
+from mixnet.runtime.devices.to_device import owned, to_device
 from mixnet.runtime.interpret import on_numpy, patience
 from mixnet.runtime.interpret.on_numpy.work import (
     Cost,
@@ -26,6 +26,7 @@ from mixnet.runtime.interpret.on_numpy.work import (
 )
 from mixnet.runtime.interpret.runner import Applied, runner_of
 from mixnet.runtime.value.counters import count
+from mixnet.runtime.value.memory import logs
 from mixnet.runtime.value.value import Spec
 
 # Replaced in a forked process, see ``forked``.
@@ -104,7 +105,7 @@ class Interpreter:
         return len(self.steps)
 
     def __call__(self, scalars: Sequence[Any], *arrays: np.ndarray) -> list[Any]:
-        """Arrays of the requested outputs, on the device."""
+        """Arrays of the requested outputs; on a CPU, NumPy's, which no one else holds."""
         count("interpreted", len(self.steps))
         # Generating code pays off over many runs; the second one is the first sign of them.
         if self._has_run and self._run is None:
@@ -116,7 +117,9 @@ class Interpreter:
                     array.copy_to_host_async()  # start all transfers before waiting for the first
         host_arrays = [on_host(array) for array in arrays]
         results = on_numpy.quietly(self._run or self._stepwise, scalars, host_arrays)
-        return [to_device(each, spec) for each, spec in zip(results, self._specs, strict=True)]
+        if self._copies or logs:  # logs follow the arrays of devices
+            return [to_device(each, spec) for each, spec in zip(results, self._specs, strict=True)]
+        return [owned(each) for each in results]
 
     def _stepwise(self, scalars: Sequence[Any], arrays: list[Any]) -> list[Any]:
         values = dict(enumerate(arrays))

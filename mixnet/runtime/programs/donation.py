@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mixnet import config
+from mixnet.runtime.devices.host_value import HostValue
 from mixnet.runtime.value.value import Spec, Value
 
 _least_bytes = config.get("MIXNET_DONATE_BYTES")
@@ -55,9 +56,16 @@ def reused(
     """
     if not candidates:
         return slots, ()
-    # Another value, or another library, may hold the same buffer.
-    free = tuple(i for i in candidates if sys.getrefcount(leaves[i].array) <= 2)
+    free = tuple(i for i in candidates if _is_free(leaves[i]))
     return reusing(leaves, program, slots, free)
+
+
+def _is_free(value: Value) -> bool:
+    """Whether no other value, and no other library, holds the buffer of a value."""
+    data = value.host_array if type(value) is HostValue else None
+    if data is not None:  # on the host: the value, the variable and the argument refer to it
+        return sys.getrefcount(data) <= 3
+    return sys.getrefcount(value.array) <= 2
 
 
 def reusing(

@@ -18,7 +18,7 @@ from mixnet.runtime.value import value as value_module
 from mixnet.runtime.value.later import later
 from mixnet.runtime.value.memory import late_failure
 from mixnet.runtime.value.state import is_on_host, state
-from mixnet.runtime.value.value import Spec, Value, array_of
+from mixnet.runtime.value.value import Spec, Value, array_of, compute
 
 if TYPE_CHECKING:
     from mixnet.ops.operator import Statics
@@ -44,8 +44,9 @@ def wait_for(value: Value, reason: str) -> None:
         value: computed or pending.
         reason: counted if a pending segment runs for it.
     """
+    compute(value, reason)
     if type(value) is not HostValue or value.host_array is None:
-        array = array_of(value, reason)
+        array = value.array
         try:
             wait(array)
         except jax.errors.JaxRuntimeError as error:
@@ -62,11 +63,12 @@ def to_host(value: Value, reason: str) -> np.ndarray:
         value: computed or pending.
         reason: counted if a pending segment runs for it; the name of the copy.
     """
+    compute(value, reason)
     if type(value) is HostValue and not timeline.on:
         data = value.host_array
         if data is not None:
             return np.array(data)
-    array = array_of(value, reason)
+    array = value.array
     context = value.spec.context
     try:
         if not timeline.on:

@@ -179,6 +179,11 @@ def open_segment(context: Context) -> Segment:
     return _open(context.compute)
 
 
+def most_outputs() -> int:
+    """The number of outputs after which a segment runs even if no result is needed; 0: at once."""
+    return _limit
+
+
 def _open(context: Context) -> Segment:
     local = state
     segment = local.segments.get(context)

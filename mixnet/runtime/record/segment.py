@@ -43,7 +43,7 @@ from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.control.custom import explained
 from mixnet.process import ending, locks
 from mixnet.process.source import Source, are_lines_kept, user_line, user_source
-from mixnet.runtime.devices.host_value import HostValue, content
+from mixnet.runtime.devices.host_value import become_host, content, is_deleted, moved
 from mixnet.runtime.devices.in_flight import in_flight
 from mixnet.runtime.devices.shard_value import Shard, become_shard
 from mixnet.runtime.interpret.interpreter import Interpreter
@@ -454,7 +454,7 @@ class Segment:
                 jax.block_until_ready(self.results)
         except Exception as error:
             for i in donated:  # restore what the program has not consumed
-                if self.leaves[i].array is None and not arrays[i].is_deleted():
+                if not self.leaves[i].is_computed() and not is_deleted(arrays[i]):
                     self.leaves[i].array = arrays[i]
             explained_error = explained_shortage(explained(error), self.context, self.source)
             raise explained_error from explained_error.__cause__
@@ -474,7 +474,8 @@ class Segment:
     def fill(self, slots: Sequence[int], results: Sequence[Any]) -> None:
         """Set the arrays of live outputs from the program's results for these slots."""
         first = results[0]
-        in_flight.add(first.whole.array if type(first) is Shard else first)
+        if type(first) is not np.ndarray:
+            in_flight.add(first.whole.array if type(first) is Shard else first)
         computed = dict(zip(slots, results, strict=True))
         var = self.var
         with self.lock:  # an alias created meanwhile would stay without an array
@@ -484,7 +485,9 @@ class Segment:
                     # In this order: a reader that sees no segment must see the array.
                     value.var = var
                     result = computed[value.slot]
-                    if type(result) is Shard:
+                    if type(result) is np.ndarray:
+                        become_host(value, result)
+                    elif type(result) is Shard:
                         become_shard(value, result)
                     else:
                         value.array = result
@@ -500,7 +503,7 @@ class Segment:
         call = executable(key, self)
         if not isinstance(call, Interpreter):
             arrays[:] = [
-                value.array if type(value) is HostValue else array
+                moved(value, array) if type(array) is np.ndarray else array
                 for value, array in zip(self.leaves, arrays, strict=True)
             ]
         scalars = np.array(self.scalars, np.float64)
@@ -512,7 +515,7 @@ class Segment:
             note_seconds(self.program, seconds, self.context)
         if timeline.on:
             timeline.note(how_it_runs(key))
-        if not isinstance(call, Interpreter | OnDevice):
+        if donated and not isinstance(call, (Interpreter, OnDevice)):
             for i in donated:
                 count("donated_bytes", self.leaves[i].spec.nbytes)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from itertools import count as counting
@@ -20,6 +20,18 @@ from mixnet.units import size_text, time_text
 
 SHOWN = 8
 """The most arrays that an error or a summary lists."""
+
+
+before_listing: list[Callable[[], None]] = []
+"""What is called before arrays are listed: it makes arrays of contents that are not JAX arrays yet."""
+
+
+def device_arrays(platform: str) -> list[jax.Array]:
+    """All live arrays on devices of a platform, as JAX lists them; some may have been deleted."""
+    for prepare in before_listing:
+        prepare()
+    arrays: list[jax.Array] = jax.live_arrays(platform)
+    return arrays
 
 
 def live_bytes(ctx: Context | None = None) -> int:
@@ -42,7 +54,7 @@ def _buffers(device: jax.Device) -> list[tuple[jax.Array, int]]:
     over_devices = []
     # JAX lists the arrays of one backend at a time.
     platforms = {"cpu", jax.default_backend()} if device is None else {device.platform}
-    for array in chain.from_iterable(map(jax.live_arrays, platforms)):
+    for array in chain.from_iterable(map(device_arrays, platforms)):
         if array.is_deleted():
             continue
         devices = array.devices()

@@ -210,7 +210,7 @@ def check_pending(value: Value) -> None:
         TraceError: the value is a placeholder of a graph that is being traced.
         MXNetError: the program that should have computed it failed.
     """
-    if value.segment is not None or value.array is not None:
+    if value.segment is not None or value.is_computed():
         return
     if value.node is not None and value.node.values is None:
         raise TraceError(
@@ -224,15 +224,15 @@ def check_pending(value: Value) -> None:
     )
 
 
-def array_of(value: Value, reason: str = "value read") -> jax.Array:
-    """The JAX array of a value, computed now if it is pending.
+def compute(value: Value, reason: str = "value read") -> None:
+    """Compute a value now if it is pending.
 
     Raises:
         TraceError: the value belongs to a graph that is being traced and has no data.
         BaseException: the error of the work that should have computed the value.
     """
     flushed = None
-    while value.array is None:
+    while not value.is_computed():
         check_pending(value)
         segment = value.segment
         if segment is flushed and flushed is not None:
@@ -245,5 +245,10 @@ def array_of(value: Value, reason: str = "value read") -> jax.Array:
         if segment is not None:  # otherwise another thread has just computed it
             segment.finish(reason)
         flushed = segment
+
+
+def array_of(value: Value, reason: str = "value read") -> jax.Array:
+    """The JAX array of a value, computed now if it is pending; errors as for :func:`compute`."""
+    compute(value, reason)
     array: jax.Array = value.array
     return array

@@ -206,7 +206,9 @@ def test_a_gpu_that_runs_out_of_memory_after_the_call(
     def fail(_: object) -> None:
         raise jax.errors.JaxRuntimeError(text)
 
-    array = ready(KB)
+    array = nd.array(
+        np.ones(KB)
+    )  # on its device, where the result of an interpreted program is not
     monkeypatch.setattr(copies, way, fail)
     use = array.wait_to_read if way == "wait" else array.asnumpy
     text = OUT

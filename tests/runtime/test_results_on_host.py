@@ -1,0 +1,97 @@
+"""Results of interpreted programs stay on the host until something else than an interpreter reads them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mixnet as mx
+from mixnet import autograd, nd
+from mixnet.runtime.devices import host_value
+from mixnet.runtime.devices.host_value import HostValue
+from mixnet.runtime.value.value import Value
+
+
+def test_results_of_interpreted_programs_are_not_moved_to_a_device() -> None:
+    x = nd.array(np.arange(6, dtype=np.float32).reshape(2, 3))
+    y = x * 2 + 1
+    np.testing.assert_array_equal(y.asnumpy(), [[1, 3, 5], [7, 9, 11]])
+    assert type(y._value) is HostValue and y._value.host_array is not None
+    z = nd.dot(y, y.T)
+    np.testing.assert_array_equal(z.asnumpy(), [[35, 89], [89, 251]])
+    assert y._value.host_array is not None  # another interpreted program has read it
+    np.testing.assert_array_equal(np.asarray(y._value.array), [[1, 3, 5], [7, 9, 11]])
+    assert y._value.host_array is None
+    np.testing.assert_array_equal((y - 1).asnumpy(), [[0, 2, 4], [6, 8, 10]])
+
+
+def test_a_result_that_is_its_input_has_memory_of_its_own() -> None:
+    x = nd.array(np.ones((3, 4), np.float32)) * 3
+    x.wait_to_read()
+    same, part = nd.reshape(x, (4, 3)), nd.identity(x)
+    nd.waitall()
+    x[:] = 7
+    np.testing.assert_array_equal(same.asnumpy(), np.full((4, 3), 3))
+    np.testing.assert_array_equal(part.asnumpy(), np.full((3, 4), 3))
+    np.testing.assert_array_equal(x.asnumpy(), np.full((3, 4), 7))
+
+
+def test_64_bits_and_arrays_without_axes_stay_what_they_are() -> None:
+    whole = nd.array([2**40, -3], dtype="int64") + 1
+    total = (nd.array([0.1, 0.2], dtype="float64") * 3).sum()
+    np.testing.assert_array_equal(whole.asnumpy(), [2**40 + 1, -2])
+    assert total.dtype == np.float64
+    np.testing.assert_allclose(total.asscalar(), 0.9, rtol=1e-15)
+    for each in (whole, total):
+        assert each._value.array.dtype == each.dtype  # on the device, too
+
+
+def test_large_results_are_reused_once_programs_are_compiled() -> None:
+    weight, expected = nd.ones((256, 256)) * 2, 2.0
+    weight.wait_to_read()
+    value: Value = weight._value
+    assert type(value) is HostValue
+    del value
+    with mx.runtime.compiling_at_once():
+        for _ in range(3):  # each program may reuse the memory of the weights before
+            weight *= 0.5
+            weight += 1
+            expected = expected * 0.5 + 1
+            weight.wait_to_read()
+    np.testing.assert_allclose(weight.asnumpy(), np.full((256, 256), expected))
+
+
+def test_training_goes_on_when_its_program_is_compiled() -> None:
+    x = nd.array(np.linspace(-1, 1, 64 * 40, dtype=np.float32).reshape(64, 40))
+    w = nd.full((40, 40), 0.01)
+    w.attach_grad()
+
+    def step() -> None:
+        with autograd.record():
+            loss = ((nd.dot(x, w) - x) ** 2).mean()
+        loss.backward()
+        w[:] = w - 0.5 * w.grad
+        w.wait_to_read()
+
+    for _ in range(3):
+        step()
+    with mx.runtime.compiling_at_once():
+        for _ in range(3):
+            step()
+    numbers, data = np.full((40, 40), 0.01), x.asnumpy().astype(np.float64)
+    for _ in range(6):
+        numbers -= 0.5 * 2 * data.T @ (data @ numbers - data) / data.size
+    np.testing.assert_allclose(w.asnumpy(), numbers, rtol=1e-4, atol=1e-6)
+
+
+def test_results_on_the_host_count_as_live_memory() -> None:
+    before = mx.runtime.live_bytes()
+    results = []
+    for _ in range(3000):  # more than are remembered without a look at which are still there
+        results.append(nd.ones((4,)) * 2)
+        results[-1].wait_to_read()
+        del results[:-10]
+    assert type(results[-1]._value) is HostValue
+    assert mx.runtime.live_bytes() - before == 10 * 16
+    del results
+    assert mx.runtime.live_bytes() == before
+    assert len(host_value._live) <= 1001
