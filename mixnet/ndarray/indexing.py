@@ -27,6 +27,7 @@ from mixnet.runtime.record.measure import UnknownSizeError
 from mixnet.runtime.record.record import record
 from mixnet.runtime.value.change import Change, change
 from mixnet.runtime.value.value import from_host
+from mixnet.util import is_np_shape
 
 
 def span(key: slice, extent: int) -> tuple[int, int, int]:
@@ -532,10 +533,15 @@ def is_contiguous(slc_key: Sequence[slice], shape: Sequence[int]) -> bool:
     return whole and all(cut.step == 1 for cut in cuts[first:] if len(cut) > 1)
 
 
+def shape_of_elements(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Shape of what indexing selects: a single element has an axis unless NumPy shapes are on."""
+    return shape or (() if is_np_shape() else (1,))
+
+
 def install(cls: Any) -> None:
     """Give a class of arrays indexing."""
     cls.__getitem__ = getitem
     cls.__setitem__ = setitem
     cls._write_all = _write_all
-    cls._index_shape = staticmethod(lambda shape: shape or (1,))
+    cls._index_shape = staticmethod(shape_of_elements)
     cls._basic_indexing_slice_is_contiguous = staticmethod(is_contiguous)

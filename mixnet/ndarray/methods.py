@@ -46,12 +46,13 @@ def reshape(self: NDArray, *shape: object, **kwargs: object) -> NDArray:
         ShapeError: it has more.
         CheckError: there is no shape.
     """
+    without_axes = shape in (((),), ([],))
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = tuple(shape[0])
     for name in kwargs:
         if name not in ("shape", "reverse"):
             raise AttributeTypeError(f"reshape has no argument {name!r}; it has shape and reverse.")
-    if not shape and not kwargs.get("shape"):
+    if not shape and not kwargs.get("shape") and not without_axes:
         raise CheckError(f"reshape: give the new shape of {self.shape}, as in reshape((-1,)).")
     target = checked_shape("reshape", kwargs.get("shape", shape))
     if target.count(-1) > 1 and min(target) == -1:

@@ -294,7 +294,7 @@ def _specs_to_bind(
     """
     graph = symbol.graph
     if not is_np_shape():
-        shapes = {name: shape for name, shape in shapes.items() if shape != ()}
+        shapes = {n: s for n, s in shapes.items() if not isinstance(s, tuple) or s}
     known = {name: as_dtype(dtype) for name, dtype in dtypes.items()}
     try:
         inferred = infer(graph, shapes, known, zero_is_known=is_np_shape())

@@ -348,7 +348,7 @@ class Symbol:
         """
         shapes = self._known_by_name("infer_shape", "shapes", args, kwargs)
         if not is_np_shape():
-            shapes = {name: shape for name, shape in shapes.items() if shape != ()}
+            shapes = {n: s for n, s in shapes.items() if not isinstance(s, tuple) or s}
         shapes_inferred = self._inferred("shapes", shapes).shapes
         unknown = None if is_np_shape() else ()
 

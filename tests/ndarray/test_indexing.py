@@ -261,3 +261,24 @@ def test_small_parts_of_variables_have_gradients() -> None:
         loss = (a[1] * a[1]).sum() + outside.sum()
     loss.backward()
     assert a.grad.asnumpy().tolist() == [[0, 0], [6, 8]]
+
+
+@pytest.mark.parametrize("module", [mx.nd, mx.np])
+def test_an_element_has_an_axis_unless_numpy_shapes_are_on(module) -> None:
+    """One rule for both kinds of arrays, as in MXNet: shape (1,), and () after ``npx.set_np()``."""
+    x = module.array([[1, 2], [3, 4]])
+    assert [x[0, 1].shape, x[0][1].shape, x[-1, -1].shape, next(iter(x[1])).shape] == [(1,)] * 4
+    assert str(x[0, 1].asnumpy()) == "[2.]"
+    with mx.util.np_shape():
+        assert [x[0, 1].shape, x[0][1].shape, x[-1, -1].shape, next(iter(x[1])).shape] == [()] * 4
+        assert x[0, 1].asnumpy() == 2
+        assert x[0, 0:1].shape == (1,)
+    assert repr(nd.array([5.0])) == "\n[5.]\n<NDArray 1 @cpu(0)>"
+
+
+def test_one_element_takes_the_shape_without_axes() -> None:
+    assert nd.ones((1, 1)).reshape(()).shape == nd.ones((1,)).reshape([]).shape == ()
+    with pytest.raises(ValueError, match="3 elements"):
+        nd.ones((3,)).reshape(())
+    with pytest.raises(AssertionError):
+        nd.ones((1,)).reshape()
