@@ -245,6 +245,8 @@ def _check_known(index: NDArray, axis: int, extent: int) -> None:
 def getitem(self: NDArray, key: object) -> Any:
     """Elements at ``key``, by NumPy's rules; a contiguous block shares storage with the array.
 
+    ``x[:]`` and ``x[()]`` are the array itself, as in MXNet.
+
     Raises:
         IndexError: an index is out of bounds, or there are too many.
     """
@@ -252,6 +254,8 @@ def getitem(self: NDArray, key: object) -> Any:
         extent, *rest = self.shape
         place = _checked(key, 0, extent)
         return self._view(place * math.prod(rest), self._index_shape(tuple(rest)))
+    if _is_everything(key):
+        return self
     number = _as_number(key) if self.ndim else None
     if number is not None:
         return getitem(self, number)
@@ -324,6 +328,12 @@ def _empty(key: object, shape: tuple[int, ...]) -> MXNetError:
         f"index {key!r} of an array of shape {shape} selects no element; in mx.nd, only slices of "
         f"the first axis can be empty, such as x[0:0]."
     )
+
+
+def _is_everything(key: object) -> bool:
+    if isinstance(key, slice):
+        return key.start is None and key.stop is None and key.step in (None, 1)
+    return key == () if isinstance(key, tuple) else False
 
 
 def setitem(self: NDArray, key: object, value: object) -> None:

@@ -282,3 +282,27 @@ def test_one_element_takes_the_shape_without_axes() -> None:
         nd.ones((3,)).reshape(())
     with pytest.raises(AssertionError):
         nd.ones((1,)).reshape()
+
+
+@pytest.mark.parametrize("module", [mx.nd, mx.np])
+def test_all_of_an_array_is_the_array(module) -> None:
+    x = module.ones((2, 3))
+    assert x[:] is x[::1] is x[()] is x
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x[:] * 2
+    y.backward()
+    assert x[:].grad.asnumpy().tolist() == [[2] * 3] * 2
+    x[:] += 1
+    assert x.asnumpy().tolist() == [[2] * 3] * 2
+
+
+def test_one_axis_has_no_other_order() -> None:
+    """``T`` of such an array is the array, as in MXNet; ``transpose()`` is a copy."""
+    x = nd.ones((3,))
+    assert x.T is x
+    x.transpose()[:] = 5
+    assert x.asnumpy().tolist() == [1, 1, 1]
+    y = nd.ones((1, 3))
+    y.T[:] = 5
+    assert y.asnumpy().tolist() == [[1, 1, 1]]
