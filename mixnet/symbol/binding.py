@@ -13,6 +13,7 @@ from mixnet.base import (
     AttributeValueError,
     BindingError,
     ObjectKindError,
+    OperatorValueError,
     ShapeError,
     UnknownValueError,
     did_you_mean,
@@ -183,7 +184,8 @@ def _names_of(called: str, symbol: Symbol) -> tuple[list[str], list[str]]:
     names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
     twice = [name for name, count in Counter([*names, *aux_names]).items() if count > 1]
     if twice:
-        raise AttributeValueError(
+        error = BindingError if called == "simple_bind" else OperatorValueError
+        raise error(
             f"{called}: several variables are named {', '.join(map(repr, twice))}, and an executor "
             f"finds its arrays by name. Make the variable once and use it wherever its array is "
             f"meant, or give the others names of their own."

@@ -270,11 +270,16 @@ class Symbol:
         by_name = {node.name: node for node in variables}
         for key, value in kwargs.items():
             if key not in by_name:
-                raise AttributeTypeError(
+                raise OperatorTypeError(
                     f"compose: there is no variable {key!r}; the symbol has {', '.join(by_name)}."
                 )
             substitutes[by_name[key]] = value
         return self._copied(substitutes, name)
+
+    def _compose(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> None:
+        """Like calling the symbol, but in place; see ``__call__``."""
+        composed = self(*args, name=name, **kwargs)
+        self._graph, self._heads = composed._graph, composed._heads
 
     def _copied(self, substitutes: Mapping[Node, Symbol], name: str | None = None) -> Symbol:
         """The symbol with nodes of its own, so that attributes set on one are not the other's.
