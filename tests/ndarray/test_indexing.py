@@ -306,3 +306,11 @@ def test_one_axis_has_no_other_order() -> None:
     y = nd.ones((1, 3))
     y.T[:] = 5
     assert y.asnumpy().tolist() == [[1, 1, 1]]
+
+
+def test_parts_that_overlap() -> None:
+    x = nd.arange(6)
+    x[1:] = x[:-1]
+    assert x.asnumpy().tolist() == [0, 0, 1, 2, 3, 4]
+    x[:] = x[::-1]
+    assert x.asnumpy().tolist() == [4, 3, 2, 1, 0, 0]
