@@ -130,9 +130,12 @@ def np_array(active: bool = True) -> _Scope:
 
 
 def _decorated(func: Callable[..., Any], scope: type[_Scope]) -> Any:
-    """A function, or every public method of a class, run inside a scope."""
+    """A function, or every public method of a class, inherited ones too, run inside a scope."""
     if inspect.isclass(func):
-        for name, member in list(vars(func).items()):
+        own = vars(func)
+        for name, member in inspect.getmembers_static(func):
+            if name not in own and name.startswith("_") and name not in ("__init__", "__call__"):
+                continue  # public methods call it, inside the scope
             if inspect.isfunction(member) and (name == "__init__" or name == "__call__"
                                                or not name.startswith("__")):  # fmt: skip
                 setattr(func, name, _decorated(member, scope))

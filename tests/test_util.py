@@ -6,6 +6,7 @@ import inspect
 
 import pytest
 
+import mixnet as mx
 from mixnet.util import with_defaults
 
 
@@ -30,3 +31,31 @@ def test_with_defaults_refuses() -> None:
         with_defaults(Base.__init__, d=1)
     with pytest.raises(ValueError, match="default"):
         with_defaults(Base.__init__, a=1)
+
+
+def test_use_np_of_a_class_covers_inherited_methods() -> None:
+    """``initialize`` and calls of a block are inside, too: its parameters are ``mx.np`` arrays."""
+
+    @mx.util.use_np
+    class Layer(mx.gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.dense = mx.gluon.nn.Dense(2, in_units=2)
+            self.scale = self.params.get("scale", shape=(2,))
+
+        def hybrid_forward(self, F, x, scale):
+            return F.np.abs(self.dense(x)) * scale
+
+    class Derived(Layer):
+        pass
+
+    for kind in (Layer, Derived):
+        layer = kind()
+        layer.initialize(mx.init.One())
+        for hybridized in (False, True):
+            layer.hybridize(hybridized)
+            result = layer(mx.np.ones((1, 2)))
+            assert isinstance(result, mx.np.ndarray)
+            assert result.asnumpy().tolist() == [[2, 2]]
+        assert isinstance(layer.dense.weight.data(), mx.np.ndarray)
+    assert not mx.util.is_np_array()

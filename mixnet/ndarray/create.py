@@ -366,6 +366,9 @@ def histogram(a: NDArray, bins: Any = 10, range: Any = None) -> Any:
         return invoke_any(find("_histogram"), (a, bins), {})
     if range is None:
         warnings.warn("histogram: without range= NumPy counts, on the host.", stacklevel=2)
-        counts, edges = np.histogram(a.asnumpy(), bins)
+        data = a.asnumpy()
+        # Limits of float64 make NumPy 2 compute the edges in float64, as NumPy 1 does.
+        limits = (float(data.min()), float(data.max())) if data.size else None
+        counts, edges = np.histogram(data, bins, limits)
         return array(counts, dtype="float32"), array(edges, dtype="float32")
     return invoke_any(find("_histogram"), (a,), {"bin_cnt": int(bins), "range": tuple(range)})

@@ -27,6 +27,7 @@ from mixnet.runtime.record.measure import UnknownSizeError
 from mixnet.runtime.record.record import record
 from mixnet.runtime.value.change import Change, change
 from mixnet.runtime.value.value import from_host
+from mixnet.util import is_np_shape
 
 
 def span(key: slice, extent: int) -> tuple[int, int, int]:
@@ -244,6 +245,8 @@ def _check_known(index: NDArray, axis: int, extent: int) -> None:
 def getitem(self: NDArray, key: object) -> Any:
     """Elements at ``key``, by NumPy's rules; a contiguous block shares storage with the array.
 
+    ``x[:]`` and ``x[()]`` are the array itself, as in MXNet.
+
     Raises:
         IndexError: an index is out of bounds, or there are too many.
     """
@@ -251,6 +254,8 @@ def getitem(self: NDArray, key: object) -> Any:
         extent, *rest = self.shape
         place = _checked(key, 0, extent)
         return self._view(place * math.prod(rest), self._index_shape(tuple(rest)))
+    if _is_everything(key):
+        return self
     number = _as_number(key) if self.ndim else None
     if number is not None:
         return getitem(self, number)
@@ -323,6 +328,12 @@ def _empty(key: object, shape: tuple[int, ...]) -> MXNetError:
         f"index {key!r} of an array of shape {shape} selects no element; in mx.nd, only slices of "
         f"the first axis can be empty, such as x[0:0]."
     )
+
+
+def _is_everything(key: object) -> bool:
+    if isinstance(key, slice):
+        return key.start is None and key.stop is None and key.step in (None, 1)
+    return key == () if isinstance(key, tuple) else False
 
 
 def setitem(self: NDArray, key: object, value: object) -> None:
@@ -532,10 +543,15 @@ def is_contiguous(slc_key: Sequence[slice], shape: Sequence[int]) -> bool:
     return are_complete and all(cut.step == 1 for cut in cuts[first:] if len(cut) > 1)
 
 
+def shape_of_elements(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Shape of what indexing selects: a single element has an axis unless NumPy shapes are on."""
+    return shape or (() if is_np_shape() else (1,))
+
+
 def install(cls: Any) -> None:
     """Give a class of arrays indexing."""
     cls.__getitem__ = getitem
     cls.__setitem__ = setitem
     cls._write_all = _write_all
-    cls._index_shape = staticmethod(lambda shape: shape or (1,))
+    cls._index_shape = staticmethod(shape_of_elements)
     cls._basic_indexing_slice_is_contiguous = staticmethod(is_contiguous)

@@ -52,7 +52,8 @@ class Installed:
     def __truediv__(self, other: Any) -> Self: ...
     def _basic_indexing_slice_is_contiguous(self, *args: Any, **kwargs: Any) -> bool:
         """Whether slices, one for each axis, cut one piece of the storage out of an array of this shape."""
-    def _index_shape(self, *args: Any, **kwargs: Any) -> Any: ...
+    def _index_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Shape of what indexing selects: a single element has an axis unless NumPy shapes are on."""
     @classmethod
     def _operate(cls, *args: Any, **kwargs: Any) -> Any: ...
     def _repr_html_(self, *args: Any, **kwargs: Any) -> str:

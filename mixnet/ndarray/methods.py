@@ -294,6 +294,6 @@ def install(cls: Any) -> None:
     cls._operate = classmethod(operate)
     cls.reshape = reshape
     cls.transpose = transposed
-    cls.T = property(lambda self: transposed(self))
+    cls.T = property(lambda self: transposed(self) if self.ndim > 1 else self)  # as in MXNet
     cls.broadcast_to = broadcast_to
     cls.broadcast_like = broadcast_like

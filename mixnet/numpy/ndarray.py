@@ -90,10 +90,6 @@ class ndarray(NDArray):
             ) from None
         return cls._wrap(from_host(data.astype(as_dtype(data.dtype)), as_context(context)))
 
-    @staticmethod
-    def _index_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
-        return shape
-
     # ---- facts --------------------------------------------------------------------------------
 
     @property

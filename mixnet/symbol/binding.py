@@ -13,6 +13,7 @@ from mixnet.base import (
     AttributeValueError,
     BindingError,
     ObjectKindError,
+    OperatorValueError,
     ShapeError,
     UnknownValueError,
     did_you_mean,
@@ -183,7 +184,8 @@ def _names_of(called: str, symbol: Symbol) -> tuple[list[str], list[str]]:
     names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
     repeated = [name for name, count in Counter([*names, *aux_names]).items() if count > 1]
     if repeated:
-        raise AttributeValueError(
+        error = BindingError if called == "simple_bind" else OperatorValueError
+        raise error(
             f"{called}: several variables are named {', '.join(map(repr, repeated))}, and an executor "
             f"finds its arrays by name. Make the variable once and use it wherever its array is "
             f"meant, or give the others names of their own."
@@ -294,7 +296,7 @@ def _specs_to_bind(
     """
     graph = symbol.graph
     if not is_np_shape():
-        shapes = {name: shape for name, shape in shapes.items() if shape != ()}
+        shapes = {n: s for n, s in shapes.items() if not isinstance(s, tuple) or s}
     known = {name: as_dtype(dtype) for name, dtype in dtypes.items()}
     try:
         inferred = infer(graph, shapes, known, zero_is_known=is_np_shape())

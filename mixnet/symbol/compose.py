@@ -7,7 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mixnet.attribute import HIDDEN, node_attributes
-from mixnet.base import AttributeTypeError, NotAnArrayError, OperatorValueError, _Null
+from mixnet.base import (
+    AttributeTypeError,
+    NotAnArrayError,
+    OperatorTypeError,
+    OperatorValueError,
+    _Null,
+)
 from mixnet.graph.draws import note_call
 from mixnet.graph.node import Entry, Node, keep_place
 from mixnet.name import current as current_names
@@ -232,7 +238,7 @@ def _divided(op: Op, attributes: Mapping[str, Any]) -> tuple[dict[str, Any], dic
 def _check_user_attributes(op: Op, attr: Mapping[str, object]) -> None:
     for key in attr:
         if op.attributes and not _is_user(key):
-            raise AttributeTypeError(
+            raise OperatorTypeError(
                 f"{op.name}: attribute {key!r} of the user must be named as '__{key}__', so that it "
                 f"is not taken for one of the operator's."
             )

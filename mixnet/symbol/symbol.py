@@ -270,11 +270,16 @@ class Symbol:
         by_name = {node.name: node for node in variables}
         for key, value in kwargs.items():
             if key not in by_name:
-                raise AttributeTypeError(
+                raise OperatorTypeError(
                     f"compose: there is no variable {key!r}; the symbol has {', '.join(by_name)}."
                 )
             substitutes[by_name[key]] = value
         return self._copied(substitutes, name)
+
+    def _compose(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> None:
+        """Like calling the symbol, but in place; see ``__call__``."""
+        composed = self(*args, name=name, **kwargs)
+        self._graph, self._heads = composed._graph, composed._heads
 
     def _copied(self, substitutes: Mapping[Node, Symbol], name: str | None = None) -> Symbol:
         """The symbol with nodes of its own, so that attributes set on one are not the other's.
@@ -348,7 +353,7 @@ class Symbol:
         """
         shapes = self._known_by_name("infer_shape", "shapes", args, kwargs)
         if not is_np_shape():
-            shapes = {name: shape for name, shape in shapes.items() if shape != ()}
+            shapes = {n: s for n, s in shapes.items() if not isinstance(s, tuple) or s}
         shapes_inferred = self._inferred("shapes", shapes).shapes
         unknown = None if is_np_shape() else ()
 

@@ -73,3 +73,23 @@ def test_parameters_have_the_dtype_of_an_input(
     block = mx.gluon.SymbolBlock(layer, mx.sym.var("data", dtype=outer))
     dtypes = {name: np.dtype(each.dtype).name for name, each in block.collect_params().items()}
     assert dtypes == {"dense_weight": expected, "dense_bias": expected}
+
+
+def test_batch_normalization_stays_float32() -> None:
+    """As in MXNet; its parameters are found by the operator, whatever they are called."""
+    layer = mx.sym.Convolution(mx.sym.var("data"), num_filter=2, kernel=(1, 1), name="conv")
+    layer = mx.sym.BatchNorm(layer, gamma=mx.sym.var("scale"), name="norm")
+    block = mx.gluon.SymbolBlock(layer, mx.sym.var("data"))
+    block.initialize()
+    block.cast("float16")
+    assert {name: np.dtype(each.dtype).name for name, each in block.collect_params().items()} == {
+        "conv_weight": "float16",
+        "conv_bias": "float16",
+        "scale": "float32",
+        "norm_beta": "float32",
+        "norm_moving_mean": "float32",
+        "norm_moving_var": "float32",
+    }
+    assert block(mx.nd.ones((1, 3, 2, 2), dtype="float16")).dtype is np.float16
+    block.cast("float64")
+    assert {np.dtype(each.dtype).name for each in block.collect_params().values()} == {"float64"}

@@ -92,6 +92,10 @@ MISTAKES = [
     mistake(
         "mlp().simple_bind(mx.cpu(), dta=(2, 3))", ShapeError, "dta=(2, 3)", "Did you mean 'data'?"
     ),
+    mistake(
+        "mlp().simple_bind(mx.cpu(), data=x)", TypeError, "'data'", "shape is a tuple", "NDArray"
+    ),
+    mistake("mlp().infer_shape(data=x)", TypeError, "'data'", "shape is a tuple", "NDArray"),
     mistake("mlp().simple_bind(mx.cpu())", ShapeError, "data, fc_weight", "by name"),
     mistake(
         "mlp().simple_bind(mx.cpu(), data=(2, 3), grad_req='foo')", RuntimeError, "'foo'", "'write'"

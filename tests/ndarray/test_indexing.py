@@ -261,3 +261,56 @@ def test_small_parts_of_variables_have_gradients() -> None:
         loss = (a[1] * a[1]).sum() + outside.sum()
     loss.backward()
     assert a.grad.asnumpy().tolist() == [[0, 0], [6, 8]]
+
+
+@pytest.mark.parametrize("module", [mx.nd, mx.np])
+def test_an_element_has_an_axis_unless_numpy_shapes_are_on(module) -> None:
+    """One rule for both kinds of arrays, as in MXNet: shape (1,), and () after ``npx.set_np()``."""
+    x = module.array([[1, 2], [3, 4]])
+    assert [x[0, 1].shape, x[0][1].shape, x[-1, -1].shape, next(iter(x[1])).shape] == [(1,)] * 4
+    assert str(x[0, 1].asnumpy()) == "[2.]"
+    with mx.util.np_shape():
+        assert [x[0, 1].shape, x[0][1].shape, x[-1, -1].shape, next(iter(x[1])).shape] == [()] * 4
+        assert x[0, 1].asnumpy() == 2
+        assert x[0, 0:1].shape == (1,)
+    assert repr(nd.array([5.0])) == "\n[5.]\n<NDArray 1 @cpu(0)>"
+
+
+def test_one_element_takes_the_shape_without_axes() -> None:
+    assert nd.ones((1, 1)).reshape(()).shape == nd.ones((1,)).reshape([]).shape == ()
+    with pytest.raises(ValueError, match="3 elements"):
+        nd.ones((3,)).reshape(())
+    with pytest.raises(AssertionError):
+        nd.ones((1,)).reshape()
+
+
+@pytest.mark.parametrize("module", [mx.nd, mx.np])
+def test_all_of_an_array_is_the_array(module) -> None:
+    x = module.ones((2, 3))
+    assert x[:] is x[::1] is x[()] is x
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x[:] * 2
+    y.backward()
+    assert x[:].grad.asnumpy().tolist() == [[2] * 3] * 2
+    x[:] += 1
+    assert x.asnumpy().tolist() == [[2] * 3] * 2
+
+
+def test_one_axis_has_no_other_order() -> None:
+    """``T`` of such an array is the array, as in MXNet; ``transpose()`` is a copy."""
+    x = nd.ones((3,))
+    assert x.T is x
+    x.transpose()[:] = 5
+    assert x.asnumpy().tolist() == [1, 1, 1]
+    y = nd.ones((1, 3))
+    y.T[:] = 5
+    assert y.asnumpy().tolist() == [[1, 1, 1]]
+
+
+def test_parts_that_overlap() -> None:
+    x = nd.arange(6)
+    x[1:] = x[:-1]
+    assert x.asnumpy().tolist() == [0, 0, 1, 2, 3, 4]
+    x[:] = x[::-1]
+    assert x.asnumpy().tolist() == [4, 3, 2, 1, 0, 0]

@@ -455,3 +455,27 @@ def test_methods_accept_inplace_as_those_of_arrays(inplace: bool) -> None:
     net.hybridize()
     np.testing.assert_array_equal(net(x).asnumpy(), expected)
     assert "inplace" not in net(mx.sym.var("data")).tojson()
+
+
+def test_compose_in_place() -> None:
+    symbol = mx.sym.FullyConnected(mx.sym.var("below"), num_hidden=3, name="fc").get_internals()
+    assert symbol._compose(below=mx.sym.var("data") * 2) is None
+    assert symbol.list_arguments() == ["data", "fc_weight", "fc_bias"]
+    head = mx.sym.var("x") + 1
+    head._compose(x=mx.sym.var("y"), name="sum")
+    assert (head.name, head.eval(y=mx.nd.ones((2,)))[0].asnumpy().tolist()) == ("sum", [2, 2])
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda x: (x + 1)(foo=x), "MXNetError"),
+        (lambda x: mx.sym.Activation(x, act_type="relu", attr={"mood": "so"}), "MXNetError"),
+        (lambda x: (x + mx.sym.var("x")).bind(mx.cpu(), {"x": mx.nd.ones((1,))}), "MXNetError"),
+        (lambda x: (x + mx.sym.var("x")).simple_bind(mx.cpu(), x=(1,)), "RuntimeError"),
+    ],
+)
+def test_classes_of_errors_have_the_names_of_mxnet(call, name: str) -> None:
+    with pytest.raises(mx.MXNetError) as error:
+        call(mx.sym.var("x"))
+    assert type(error.value).__name__ == name

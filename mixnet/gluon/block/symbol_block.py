@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mixnet import symbol as sym
 from mixnet.base import AttributeValueError, CheckError, NotDefinedError
 from mixnet.context import as_context, current_context
+from mixnet.dtype import dtype_name
 from mixnet.gluon.block.hybrid import HybridBlock, first_input
 from mixnet.gluon.block.run_symbol import run_symbol
 from mixnet.gluon.parameter import ParameterDict
@@ -204,8 +205,25 @@ class SymbolBlock(HybridBlock):
         self.collect_params().reset_ctx(ctx)
 
     def cast(self, dtype: DTypeLike) -> None:
-        """Change the dtype of all parameters."""
+        """Change the dtype; for float16, the parameters of batch normalization are float32."""
         super().cast(dtype)
+
+    def _cast_all(self, dtype: DTypeLike) -> None:
+        super()._cast_all(dtype)
+        if dtype_name(dtype) == "float16":  # as nn.BatchNorm: statistics need the precision
+            for name in self._of_batch_norm():
+                if name in self.params:
+                    self.params[name].cast("float32")
+
+    def _of_batch_norm(self) -> list[str]:
+        """Names of the variables that are parameters of batch normalization, in any order."""
+        return [
+            entry.node.name
+            for node in self._symbol.graph.nodes
+            if not node.is_variable and "moving_var" in node.op.arrays
+            for entry in node.inputs[1:]
+            if entry.node.is_variable
+        ]
 
     def __call__(self, x: Tensor, *args: Any) -> Any:
         """See ``forward``; first checks inputs for which the symbol has a fixed shape."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from mixnet.base import OperatorValueError
 from mixnet.ops.registry import op
@@ -88,6 +89,23 @@ def steps_between(
     return start, stop, count
 
 
+def evenly_spaced(start: float, step: float, places: jax.Array, dtype: Any) -> Any:
+    """``start + places * step`` in the arithmetic of ``dtype``, in which ``start`` and ``step`` are, too.
+
+    So MXNet computes it: steps of whole numbers lose their fraction, as NumPy's do. Float16 alone is
+    computed in float64 and rounded once.
+    """
+    kind = jnp.dtype(dtype)
+    if jnp.issubdtype(kind, jnp.integer):
+        return (int(start) + int(step) * places.astype(jnp.int64)).astype(kind)
+    wide = places.astype(jnp.float64)
+    if kind != jnp.float32:
+        return to_dtype(start + step * wide, kind)
+    # Products and sums of float32 are exact in float64 up to one rounding; XLA would fuse those of float32.
+    product = jax.lax.reduce_precision(float(np.float32(step)) * wide, 8, 23)
+    return (float(np.float32(start)) + product).astype(kind)
+
+
 @op("_arange", differentiable=False, flops=0, rewrites=RANGE)
 def arange(
     *,
@@ -112,8 +130,8 @@ def arange(
             f"_arange: step={step:g} is out of range: it leads away from start={start:g} to stop="
             f"{stop:g}; give it the other sign."
         )
-    numbers = start + step * jnp.arange(count, dtype=jnp.float64)
-    return to_dtype(jnp.repeat(numbers, repeat), dtype)
+    places = jnp.arange(count, dtype=jnp.int64)
+    return jnp.repeat(evenly_spaced(start, step, places, dtype), repeat)
 
 
 @op("_linspace", differentiable=False, aliases=["_npi_linspace"])
@@ -131,7 +149,8 @@ def linspace(
 ):
     """``num`` evenly spaced numbers from ``start`` to ``stop``, which is left out without ``endpoint``."""
     end = 1.0 if stop is None else stop
-    return to_dtype(jnp.linspace(start, end, num, endpoint, dtype=jnp.float64), dtype)
+    step = (end - start) / max(num - endpoint, 1)
+    return to_dtype(start + step * jnp.arange(num, dtype=jnp.float64), dtype)
 
 
 @op(
@@ -158,5 +177,5 @@ def arange_like(
     Source: MXNet operator ``_contrib_arange_like``.
     """
     shape = data.shape if axis is None else (data.shape[axis],)
-    steps = jnp.arange(math.prod(shape), dtype=jnp.int64) // repeat
-    return (start + step * steps).reshape(shape).astype(data.dtype)
+    places = jnp.arange(math.prod(shape), dtype=jnp.int64) // repeat
+    return evenly_spaced(start, step, places, data.dtype).reshape(shape)

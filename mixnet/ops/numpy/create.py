@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import math
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from mixnet.ops.array.create import EYE, ONES, RANGE, ZEROS, steps_between
+from mixnet.ops.array.create import EYE, ONES, RANGE, ZEROS, evenly_spaced, steps_between
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Count, DType, Extents, Long, Positive, Scalar
 from mixnet.ops.schema.dtypes import number_of_dtype, to_dtype
@@ -87,8 +85,9 @@ def arange(
 
     Source: MXNet operator ``_npi_arange``.
     """
-    start, stop, _ = steps_between("_npi_arange", start, stop, step)
-    return to_dtype(jnp.asarray(np.repeat(np.arange(start, stop, step), repeat)), dtype)
+    start, stop, count = steps_between("_npi_arange", start, stop, step)
+    places = jnp.arange(count, dtype=jnp.int64)
+    return jnp.repeat(evenly_spaced(start, step, places, dtype), repeat)
 
 
 @op("_npi_logspace", differentiable=False)
@@ -119,14 +118,19 @@ def indices(*, dimensions: Extents, dtype: DType = "int32", ctx: str = ""):
     return jnp.stack([jax.lax.broadcasted_iota(dtype, dimensions, axis) for axis in axes])
 
 
-def _declare_window(name: str, function: Callable[..., Any], text: str) -> None:
+def _declare_window(name: str, weights: tuple[float, ...], text: str) -> None:
+    """A window that is a sum of cosines, in float32 as in MXNet."""
+
     def window(*, M: int | None = None, ctx: str = "", dtype: DType = "float32"):
-        return function(max(M or 0, 0)).astype(dtype)
+        points = max(M or 0, 0)
+        angles = 2 * math.pi * jnp.arange(points, dtype=jnp.float32) / max(points - 1, 1)
+        waves = [weight * jnp.cos(order * angles) for order, weight in enumerate(weights)]
+        return jnp.where(points == 1, 1, sum(waves[1:], weights[0])).astype(dtype)
 
     window.__doc__ = f"{text} It has ``M`` points.\n\nSource: MXNet operator ``_npi_{name}``."
     op(f"_npi_{name}", differentiable=False)(window)
 
 
-_declare_window("hanning", jnp.hanning, "Hann window.")
-_declare_window("hamming", jnp.hamming, "Hamming window.")
-_declare_window("blackman", jnp.blackman, "Blackman window.")
+_declare_window("hanning", (0.5, -0.5), "Hann window.")
+_declare_window("hamming", (0.54, -0.46), "Hamming window.")
+_declare_window("blackman", (0.42, -0.5, 0.08), "Blackman window.")
