@@ -251,6 +251,8 @@ def getitem(self: NDArray, key: object) -> Any:
         extent, *rest = self.shape
         place = _checked(key, 0, extent)
         return self._view(place * math.prod(rest), self._index_shape(tuple(rest)))
+    if not self.shape and _is_whole(self, key):
+        return self._view(0, ())
     number = _as_number(key) if self.ndim else None
     if number is not None:
         return getitem(self, number)
@@ -290,6 +292,15 @@ def getitem(self: NDArray, key: object) -> Any:
     op = find("_index")
     statics, _ = op.bind({"pattern": _static_pattern(parts, self.shape)})
     return self._wrap(record(op, statics, (), (self._read(),))[0]).reshape(shape)
+
+
+def _is_whole(array: NDArray, key: object) -> bool:
+    """Whether a key is ``...`` or ``:``, which mx.nd has for arrays without axes, too."""
+    if isinstance(key, slice):
+        if array.shape:
+            return key == slice(None)
+        return key in (slice(None), slice(None, None, 1)) and not array._is_numpys
+    return key is Ellipsis or (not array.shape and key == ())
 
 
 def _as_number(key: object) -> int | None:
@@ -342,7 +353,7 @@ def setitem(self: NDArray, key: object, value: object) -> None:
                 f"Cannot assign a {value.stype} array to elements of a dense one; use "
                 f"value.tostype('default'), or value.copyto(array)."
             )
-    if key is Ellipsis or (isinstance(key, slice) and key == slice(None) and self.shape):
+    if _is_whole(self, key):
         self._write_all(value)
         return
     change(lambda attempt: _write_part(self, key, value, attempt))

@@ -261,3 +261,22 @@ def test_small_parts_of_variables_have_gradients() -> None:
         loss = (a[1] * a[1]).sum() + outside.sum()
     loss.backward()
     assert a.grad.asnumpy().tolist() == [[0, 0], [6, 8]]
+
+
+@pytest.mark.parametrize("key", [slice(None), slice(None, None, 1), (), ...])
+def test_arrays_without_axes_are_read_and_written_as_a_whole(key: object) -> None:
+    with mx.util.np_shape(True):
+        array = nd.zeros(())
+        assert array[key].shape == ()
+        array[key] = 3
+        assert array.asnumpy() == 3
+        array[key] = nd.ones((1,))
+        assert array.asnumpy() == 1
+
+
+def test_arrays_of_numpy_without_axes_take_no_slice() -> None:
+    array = mx.np.zeros(())
+    with pytest.raises(IndexError, match="too many indices"):
+        array[:] = 1
+    with pytest.raises(IndexError, match="too many indices"):
+        array[:]
