@@ -21,7 +21,6 @@ from mixnet.ops.schema.attributes import (
     Share,
 )
 
-
 _FLOATS = ("parameters", "state", "state_cell", "data_scale", "data_shift")
 
 
