@@ -251,7 +251,9 @@ def getitem(self: NDArray, key: object) -> Any:
         extent, *rest = self.shape
         place = _checked(key, 0, extent)
         return self._view(place * math.prod(rest), self._index_shape(tuple(rest)))
-    if not self.shape and _is_whole(self, key):
+    if key is not Ellipsis and _is_whole(self, key):
+        return self  # so that x[:].grad is x.grad
+    if not self.shape and key is Ellipsis:
         return self._view(0, ())
     number = _as_number(key) if self.ndim else None
     if number is not None:
@@ -295,12 +297,11 @@ def getitem(self: NDArray, key: object) -> Any:
 
 
 def _is_whole(array: NDArray, key: object) -> bool:
-    """Whether a key is ``...`` or ``:``, which mx.nd has for arrays without axes, too."""
+    """Whether a key is ``...``, ``()`` or ``:``, which mx.nd has for arrays without axes, too."""
     if isinstance(key, slice):
-        if array.shape:
-            return key == slice(None)
-        return key in (slice(None), slice(None, None, 1)) and not array._is_numpys
-    return key is Ellipsis or (not array.shape and key == ())
+        is_full = key.start is None and key.stop is None and key.step in (None, 1)
+        return is_full and bool(array.shape or not array._is_numpys)
+    return key is Ellipsis or (isinstance(key, tuple) and not key)
 
 
 def _as_number(key: object) -> int | None:
