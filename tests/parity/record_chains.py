@@ -151,7 +151,7 @@ def answers(mx: Any, chain: dict[str, Any]) -> dict[str, Any]:
     block = Block()
     block.hybridize()
     results = {}
-    ways = {"called": lambda x, w: compute(mx.nd, x, w), "hybridized": block}
+    ways: dict[str, Any] = {"called": lambda x, w: compute(mx.nd, x, w), "hybridized": block}
     for name, way in ways.items():
         x.attach_grad()
         w.attach_grad()
@@ -208,7 +208,9 @@ def main() -> None:
     """Write the fixture."""
     import mxnet as mx
 
-    numbers, rows, counts = random.Random(0), [], {}
+    numbers = random.Random(0)
+    rows: list[dict[str, Any]] = []
+    counts: dict[str, int] = {}
     while len(rows) < COUNT:
         chain = draw(numbers)
         used = [each.partition("(")[0].partition(" = ")[2] for each in chain["statements"]]
