@@ -208,7 +208,7 @@ def to_text(value: object) -> str:
     if isinstance(value, type):
         return np.dtype(value).name
     if isinstance(value, np.ndarray):
-        value = tuple(value.tolist()) if value.ndim else value.item()
+        value = tuple(value.tolist())
     if isinstance(value, (list, tuple)):
         inner = ", ".join(to_text(each) for each in value)
         if isinstance(value, list):
