@@ -108,6 +108,8 @@ def _outputs(node: Node) -> int:
     """The number of outputs of a node, as MXNet counts them."""
     if node.op is None:
         return 1
+    if node.op.calls_python:
+        return node.op.num_visible(node.statics, len(node.inputs))
     count = node.op.num_outputs(node.statics, len(node.inputs))
     most = _MOST_OUTPUTS.get(node.op.name, count)
     where = _WHERE_MORE.get(node.op.name)

@@ -254,8 +254,10 @@ def getitem(self: NDArray, key: object) -> Any:
         extent, *rest = self.shape
         place = _checked(key, 0, extent)
         return self._view(place * math.prod(rest), self._index_shape(tuple(rest)))
-    if _is_everything(key):
-        return self
+    if key is not Ellipsis and _is_whole(self, key):
+        return self  # so that x[:].grad is x.grad
+    if not self.shape and key is Ellipsis:
+        return self._view(0, ())
     number = _as_number(key) if self.ndim else None
     if number is not None:
         return getitem(self, number)
@@ -297,6 +299,14 @@ def getitem(self: NDArray, key: object) -> Any:
     return self._wrap(record(op, statics, (), (self._read(),))[0]).reshape(shape)
 
 
+def _is_whole(array: NDArray, key: object) -> bool:
+    """Whether a key is ``...``, ``()`` or ``:``, which mx.nd has for arrays without axes, too."""
+    if isinstance(key, slice):
+        is_full = key.start is None and key.stop is None and key.step in (None, 1)
+        return is_full and bool(array.shape or not array._is_numpys)
+    return key is Ellipsis or (isinstance(key, tuple) and not key)
+
+
 def _as_number(key: object) -> int | None:
     """The number in an mx.np array without axes: a view is chosen by it, as in MXNet, not a copy."""
     if not isinstance(key, NDArray) or key.shape or not key._is_numpys or key.dtype == np.bool_:
@@ -330,12 +340,6 @@ def _empty(key: object, shape: tuple[int, ...]) -> MXNetError:
     )
 
 
-def _is_everything(key: object) -> bool:
-    if isinstance(key, slice):
-        return key.start is None and key.stop is None and key.step in (None, 1)
-    return key == () if isinstance(key, tuple) else False
-
-
 def setitem(self: NDArray, key: object, value: object) -> None:
     """Write ``value``, broadcast and cast, to the elements at ``key``.
 
@@ -353,7 +357,7 @@ def setitem(self: NDArray, key: object, value: object) -> None:
                 f"Cannot assign a {value.stype} array to elements of a dense one; use "
                 f"value.tostype('default'), or value.copyto(array)."
             )
-    if key is Ellipsis or (isinstance(key, slice) and key == slice(None) and self.shape):
+    if _is_whole(self, key):
         self._write_all(value)
         return
     change(lambda attempt: _write_part(self, key, value, attempt))

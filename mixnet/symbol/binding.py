@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -149,7 +149,7 @@ def simple_bind(
         zeros: NDArray = sparse.zeros(stype, shape, where, dtype)
         return zeros
 
-    buffer = {} if shared_buffer is None else shared_buffer
+    buffer = {} if shared_buffer is None else _as_buffer(shared_buffer)
     if shared_buffer is None:
         shared_exec = None
     shared_names = () if shared_exec is None else tuple(shared_arg_names or ())
@@ -273,6 +273,14 @@ def _unknown_shapes(
             for name, shape in unread.items()
         )
     )
+
+
+def _as_buffer(shared: object) -> MutableMapping[str, Any]:
+    if not isinstance(shared, MutableMapping):
+        raise AttributeValueError(
+            f"simple_bind: shared_buffer must be a dict of arrays by name, not {shared!r}."
+        )
+    return shared
 
 
 def _arrays_to_share(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mixnet.base import AttributeValueError, NotDefinedError
 from mixnet.dtype import dtype_name
 from mixnet.symbol.operators import apply
@@ -76,6 +78,8 @@ def arange(
             f"arange: infer_range=True does not infer how many numbers follow start={start}; give "
             f"stop, or use contrib.arange_like(data, start=..., step=...)."
         )
+    if isinstance(start, np.ndarray) and not start.ndim:
+        start = start.item()
     attributes = {"start": start, "stop": stop, "step": step, "repeat": repeat, "name": name}
     return apply("_arange", **attributes, infer_range=infer_range, dtype=dtype_name(dtype))
 

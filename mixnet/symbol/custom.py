@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
+from mixnet.base import OperatorTypeError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.name import current as current_names
@@ -30,14 +31,20 @@ def Custom(*data: Symbol, op_type: str = "", name: str | None = None, **kwargs: 
         kwargs: its parameters, which reach it as strings.
 
     Raises:
-        MXNetError: nothing is registered under that name.
+        MXNetError: nothing is registered under that name, or it has no such argument.
     """
     named = {k: kwargs.pop(k) for k in list(kwargs) if isinstance(kwargs[k], Symbol)}
     parameters = tuple(sorted((k, str(v)) for k, v in kwargs.items()))
     name = current_names().get(name, "custom")
     inputs = list(data)
     runner = runner_of(op_type, parameters)
-    for each in [*runner.arguments, *runner.states][len(data) :]:
+    names = [*runner.arguments, *runner.states]
+    if len(data) > len(names) or not named.keys() <= {*names[len(data) :]}:
+        raise OperatorTypeError(
+            f"Custom: {op_type} takes {', '.join(names)}; {len(data)} symbols were given by position"
+            + (f", and {', '.join(named)} by name." if named else ".")
+        )
+    for each in names[len(data) :]:
         inputs.append(
             named[each] if each in named else _own_variable(name, each, op_type, parameters)
         )

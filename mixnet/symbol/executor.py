@@ -21,6 +21,7 @@ from mixnet.base import (
     MXNetError,
     ShapeError,
     SizeError,
+    UnknownNameError,
 )
 from mixnet.context import Context
 from mixnet.graph.node import Node, topological
@@ -337,9 +338,9 @@ class Executor:
         """Gradients of the arguments, written or added to ``grad_dict`` as requested.
 
         Args:
-            out_grads: gradients of the outputs, in order or by name. Losses, such as ``SoftmaxOutput`` and
-                ``make_loss``, need none: there may be None, or nothing at the end of the list. Those
-                beyond the outputs are not read.
+            out_grads: gradients of the outputs, in order or, for all of them, by name. Losses, such as
+                ``SoftmaxOutput`` and ``make_loss``, need none: there may be None, or nothing at the end of
+                the list. Those beyond the outputs are not read.
             is_train: accepted for compatibility.
 
         Without ``forward(is_train=True)`` before it the outputs are computed once more, as for
@@ -347,6 +348,7 @@ class Executor:
 
         Raises:
             MXNetError: an output that is not a loss has no gradient in ``out_grads``.
+            KeyError: ``out_grads`` by name lacks an output.
         """
         if not self._recorded:
             outputs, _ = self._computed(True, False)
@@ -400,7 +402,17 @@ class Executor:
         """One gradient, or None, for each output."""
         names = self._symbol.list_outputs()
         if isinstance(out_grads, Mapping):
-            return [out_grads.get(name) for name in names]
+            missing = [name for name in names if name not in out_grads]
+            if missing:
+                raise UnknownNameError(
+                    f"backward: out_grads has no gradient of {', '.join(missing)}, but of "
+                    f"{', '.join(map(str, out_grads)) or 'nothing'}; None is one for a loss."
+                )
+            return [out_grads[name] for name in names]
+        if not isinstance(out_grads, NDArray | Sequence | None):
+            raise AttributeTypeError(
+                f"backward: out_grads must be arrays, not {type(out_grads).__name__}."
+            )
         gradients = [out_grads] if isinstance(out_grads, NDArray) else list(out_grads or ())
         for each in gradients:
             if each is not None and not isinstance(each, NDArray):

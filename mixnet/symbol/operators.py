@@ -6,11 +6,16 @@ import inspect
 import math
 import operator
 from collections.abc import Callable, Sequence
-from numbers import Number
+from numbers import Number, Real
 from typing import Any
 
 from mixnet.array_like import has_shape, is_array_like
-from mixnet.base import AttributeTypeError, AttributeValueError, NotImplementedForSymbol
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    NotImplementedForSymbol,
+    OperatorTypeError,
+)
 from mixnet.ops.registry import OPERATORS, find
 from mixnet.ops.schema.docstrings import with_arguments
 from mixnet.symbol.compose import compose, make_function
@@ -64,7 +69,9 @@ def _number(value: object) -> Any:
             f"A Symbol can be combined with Symbols and numbers, not with {type(value).__name__}"
             f"{of_shape}. Make a variable with mx.sym.Variable(name), and bind an array to it."
         )
-    return value.item() if hasattr(value, "item") else float(value)  # type: ignore[arg-type]
+    if isinstance(value, Real):
+        return value.item() if hasattr(value, "item") else float(value)
+    raise OperatorTypeError(f"A Symbol can be combined with real numbers, not with {value!r}.")
 
 
 def _either(

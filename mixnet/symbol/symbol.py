@@ -95,7 +95,7 @@ class Symbol:
     """
 
     __slots__ = ("_graph", "_heads")
-    __array_priority__ = 1000.0
+    __array_ufunc__ = None  # NumPy's numbers and arrays leave operators to the symbol
 
     if TYPE_CHECKING:
         # Installed by operators.py and binding.py; here for readers and type checkers.
@@ -620,6 +620,8 @@ def Variable(
     """
     if not isinstance(name, str):
         raise AttributeTypeError(f"Variable: name must be a string, not {type(name).__name__}.")
+    if not isinstance(attr, Mapping | None):
+        raise AttributeTypeError(f"Variable {name!r}: attr must be a dict, not {attr!r}.")
     for key, setting in (attr or {}).items():
         if not isinstance(setting, str):
             raise AttributeValueError(

@@ -314,3 +314,22 @@ def test_parts_that_overlap() -> None:
     assert x.asnumpy().tolist() == [0, 0, 1, 2, 3, 4]
     x[:] = x[::-1]
     assert x.asnumpy().tolist() == [4, 3, 2, 1, 0, 0]
+
+
+@pytest.mark.parametrize("key", [slice(None), slice(None, None, 1), (), ...])
+def test_arrays_without_axes_are_read_and_written_as_a_whole(key: object) -> None:
+    with mx.util.np_shape(True):
+        array = nd.zeros(())
+        assert array[key].shape == ()
+        array[key] = 3
+        assert array.asnumpy() == 3
+        array[key] = nd.ones((1,))
+        assert array.asnumpy() == 1
+
+
+def test_arrays_of_numpy_without_axes_take_no_slice() -> None:
+    array = mx.np.zeros(())
+    with pytest.raises(IndexError, match="too many indices"):
+        array[:] = 1
+    with pytest.raises(IndexError, match="too many indices"):
+        array[:]

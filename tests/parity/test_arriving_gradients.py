@@ -138,3 +138,30 @@ def test_the_second_derivative_of_hypot() -> None:
         (slope,) = autograd.grad(nd.broadcast_hypot(x, y), [x], create_graph=True)
     slope.backward()
     np.testing.assert_allclose(x.grad.asnumpy(), [16 / 125], rtol=1e-6)
+
+
+SLOPES: dict[str, Callable[[Any], Any]] = {
+    "gelu": lambda x: nd.LeakyReLU(x, act_type="gelu"),
+    "a line": lambda x: nd.contrib.quadratic(x, a=0, b=1, c=0),
+    "a parabola": lambda x: nd.contrib.quadratic(x, a=2, b=1, c=0.5),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("gelu", [INF, np.nan, INF, -INF, INF, INF]),
+        ("a line", [INF] * 6),
+        ("a parabola", [INF, -INF, INF, -INF, INF, INF]),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_infinite_gradients_meet_a_slope_as_one_factor(
+    name: str, expected: list[float], dtype: str
+) -> None:
+    data = nd.array([1e30, -1e30, 5, -5, 0, 0.7], dtype=dtype)
+    data.attach_grad()
+    with autograd.record():
+        result = SLOPES[name](data)
+    result.backward(nd.full(6, INF, dtype=dtype))
+    np.testing.assert_array_equal(data.grad.asnumpy(), expected)

@@ -26,6 +26,11 @@ CONV = mx.sym.contrib.quantized_conv(
 F32 = "float32"
 
 
+QUANTIZED_RNN = mx.sym.contrib.quantized_rnn(
+    *map(V, ("a", "w", "h", "c", "scale", "shift")), state_size=2, num_layers=1, mode="lstm"
+)
+
+
 @pytest.mark.parametrize(
     ("symbol", "dtype", "arguments", "outputs", "states"),
     [
@@ -73,6 +78,9 @@ F32 = "float32"
         (FC, "uint8", ["uint8", "int8", "int8"] + [F32] * 6, ["int32", F32, F32], []),
         (FC_WITHOUT_BIAS, "int8", ["int8"] * 2 + [F32] * 4, ["int32", F32, F32], []),
         (CONV, "uint8", ["uint8", "int8", "int8"] + [F32] * 6, ["int32", F32, F32], []),
+        (mx.sym.contrib.quantize_asym(V("a")), F32, [F32], ["uint8", F32, F32], []),
+        (QUANTIZED_RNN, "uint8", ["uint8"] + [F32] * 5, [F32], []),
+        (mx.sym.contrib.getnnz(V("a")), F32, [F32], ["int64"], []),
     ],
     ids=lambda value: value.name if isinstance(value, mx.sym.Symbol) else None,
 )
@@ -114,3 +122,15 @@ def test_shapes_of_a_number_minus_an_array_need_no_dtypes() -> None:
     gate = mx.sym.sigmoid(mx.sym.var("x"))
     state = (1.0 - gate) * mx.sym.var("y")
     assert state.infer_shape(x=(2, 3), y=(2, 3))[1] == [(2, 3)]
+
+
+def test_shapes_of_a_quantized_lstm_need_no_dtypes() -> None:
+    shapes = {
+        "a": (3, 2, 3),
+        "w": (56,),
+        "h": (1, 2, 2),
+        "c": (1, 2, 2),
+        "scale": (1,),
+        "shift": (1,),
+    }
+    assert QUANTIZED_RNN.infer_shape(**shapes) == (list(shapes.values()), [(3, 2, 2)], [])

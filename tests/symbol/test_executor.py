@@ -170,8 +170,21 @@ def test_gradients_of_outputs_without_one_may_be_left_out() -> None:
     with pytest.raises(mx.MXNetError, match=r"output 1, .*is not a loss"):
         executor.backward([mx.nd.ones((2,))])
     del by_name[executor._symbol.list_outputs()[1]]
-    with pytest.raises(mx.MXNetError, match=r"output 1, .*is not a loss"):
+    with pytest.raises(KeyError, match=r"has no gradient of sum\d+_output"):
         executor.backward(by_name)
+
+
+@pytest.mark.parametrize("out_grads", [np.ones(2), [np.ones(2)], 3])
+def test_gradients_of_outputs_are_arrays(out_grads: object) -> None:
+    executor = (mx.sym.Variable("a") * 2).simple_bind(a=(2,))
+    executor.forward(is_train=True)
+    with pytest.raises(TypeError, match="must be arrays"):
+        executor.backward(out_grads)
+
+
+def test_a_shared_buffer_is_a_dict() -> None:
+    with pytest.raises(ValueError, match="shared_buffer must be a dict"):
+        mx.sym.Variable("a").simple_bind(a=(2,), shared_buffer=3)
 
 
 def test_backward_needs_a_gradient_for_what_is_not_a_loss() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import operator
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd, sym
+from mixnet.base import MXNetError
 from tests.each_record import each_record
 
 
@@ -479,3 +481,51 @@ def test_classes_of_errors_have_the_names_of_mxnet(call, name: str) -> None:
     with pytest.raises(mx.MXNetError) as error:
         call(mx.sym.var("x"))
     assert type(error.value).__name__ == name
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a: a // np.float32(2.5),
+        lambda a: a & np.int64(3),
+        lambda a: a + 2j,
+        lambda a: mx.sym.maximum(2j, a),
+        lambda a: a + np.array([2.0, 3.0]),
+        lambda a: mx.sym.Variable("v", attr=3),
+    ],
+)
+def test_what_symbols_are_not_combined_with_is_a_type_error(call: Callable) -> None:
+    with pytest.raises(TypeError):
+        call(mx.sym.Variable("a"))
+
+
+def test_numbers_of_numpy_are_attributes() -> None:
+    a = mx.sym.Variable("a")
+    assert (np.float32(2.5) * a).list_attr() == {"scalar": "2.5"}
+    assert (np.int64(3) - a).list_attr() == {"scalar": "3"}
+    assert mx.sym.arange(np.array(2.0)).list_attr()["start"] == "2.0"
+
+
+@mx.operator.register("two_results")
+class _TwoResults(mx.operator.CustomOpProp):
+    def list_arguments(self) -> list[str]:
+        return ["data", "weight"]
+
+    def list_outputs(self) -> list[str]:
+        return ["first", "second"]
+
+
+def test_operators_in_python_take_the_arguments_that_they_list() -> None:
+    x, y, z = map(sym.Variable, "xyz")
+    with pytest.raises(MXNetError, match="takes data, weight; 3 symbols were given by position"):
+        sym.Custom(x, y, z, op_type="two_results")
+    with pytest.raises(MXNetError, match=r"takes data, weight; .* and other by name"):
+        sym.Custom(x, other=y, op_type="two_results")
+    with pytest.raises(MXNetError, match=r"takes data, weight; .* and data by name"):
+        sym.Custom(x, data=y, op_type="two_results")
+
+
+def test_files_count_the_outputs_of_operators_in_python() -> None:
+    symbol = sym.Custom(sym.Variable("x"), op_type="two_results", name="c")
+    assert symbol.list_arguments() == ["x", "c_weight"]
+    assert json.loads(symbol.tojson())["node_row_ptr"] == [0, 1, 2, 4]

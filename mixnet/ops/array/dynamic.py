@@ -10,7 +10,7 @@ from mixnet.base import DTypeError, OperatorValueError, ShapeError, TraceError
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axis, Count
-from mixnet.ops.schema.dtypes import PLACES
+from mixnet.ops.schema.dtypes import PLACES, Dtypes
 
 
 def needs_values(name: str) -> TraceError:
@@ -144,7 +144,12 @@ def _(data, minlength):
     return max(int(data.max()) + 1 if data.size else 0, minlength)
 
 
-@op("_contrib_getnnz", differentiable=False, storage=storage_rules.COUNTED)
+@op(
+    "_contrib_getnnz",
+    differentiable=False,
+    storage=storage_rules.COUNTED,
+    dtypes=Dtypes(result="int64"),
+)
 def getnnz(data, *, axis: Axis | None = None):
     """Number of nonzero elements, int64: of the matrix, each column (``axis=0``) or each row (``axis=1``).
 

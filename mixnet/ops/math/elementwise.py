@@ -591,6 +591,14 @@ def quadratic(data, *, a: Scalar = 0.0, b: Scalar = 0.0, c: Scalar = 0.0):
     return ((one * wide + two) * wide + three).astype(data.dtype)
 
 
+@quadratic.set_gradient
+def _(head, out, data, *, a, b, c):
+    # The slope as one factor: an infinite gradient times the 0 of one term would be NaN.
+    wide = data.astype(jnp.promote_types(data.dtype, jnp.float32))
+    one, two = (jnp.asarray(each).astype(wide.dtype) for each in (a, b))
+    return (head * (2 * one * wide + two)).astype(data.dtype)
+
+
 @op("_contrib_div_sqrt_dim")
 def div_sqrt_dim(data):
     """The array divided by the square root of its last extent, as attention scales its scores.

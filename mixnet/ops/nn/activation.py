@@ -16,6 +16,7 @@ from mixnet.ops.schema.attributes import Axes, Share
 from mixnet.ops.schema.integer_layers import Fusion, Quantization, is_relu
 from mixnet.ops.schema.rewrites import Rewrites
 from mixnet.ops.schema.shape_constraints import same_as_first
+from mixnet.private_jax.derivatives import CustomJVP
 
 _ACTIVATIONS: dict[str, Any] = {
     "relu": relu,
@@ -52,6 +53,19 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 def _below(data: jax.Array, is_above: jax.Array) -> Any:
     """exp(data) - 1 where ``is_above`` is false; there without overflow and with its derivative."""
     return jnp.expm1(jnp.where(is_above, 0, data))
+
+
+@CustomJVP
+def _gelu(x: jax.Array) -> Any:
+    return jax.nn.gelu(x, approximate=False)
+
+
+@_gelu.defjvp
+def _(primals, tangents):
+    # The slope as one factor: an infinite gradient times the 0 of one term would be NaN.
+    (x,), (dx,) = primals, tangents
+    density = jnp.exp(-0.5 * x * x) * np.asarray(1 / np.sqrt(2 * np.pi), x.dtype)
+    return _gelu(x), (jax.scipy.stats.norm.cdf(x) + x * density) * dx
 
 
 def _leaky_draws(act_type: str, training: bool) -> bool:
@@ -100,7 +114,7 @@ def leaky_relu(
         below = _SELU_ALPHA * _below(data, data > 0)  # the derivative at NaN is NaN
         return _SELU_SCALE * jnp.where(data > 0, data, below)
     if act_type == "gelu":
-        return jax.nn.gelu(data, approximate=False)
+        return _gelu(data)
     if act_type == "prelu":
         if gamma.ndim == 1 and data.ndim > 1:
             gamma = gamma.reshape((1, -1, *(1,) * (data.ndim - 2)))

@@ -86,6 +86,7 @@ def ctc_loss(
     needed = jax.lax.max(counts + jax.lax.reduce_sum(repeats, (1,)), jnp.int32(1))
     emitted = _emitted(data, jax.lax.clamp(jnp.int32(0), states, jnp.int32(classes - 1)))
     loss = _loss(emitted, states, steps, counts)
+    loss = jax.lax.select(_is_impossible(loss), jax.lax.full_like(loss, np.inf), loss)
     loss = jax.lax.select(needed <= steps, loss, jax.lax.full_like(loss, 0))
     return loss.astype(data.dtype)
 
@@ -102,7 +103,14 @@ def _emitted(data: Any, states: Any) -> Any:
     logs = shifted - jax.lax.expand_dims(jax.lax.log(sums), (2,))
     index = jax.lax.broadcast_in_dim(states, (data.shape[0], *states.shape, 1), (1, 2))
     numbers = jax.lax.GatherDimensionNumbers((), (2,), (2,), (0, 1), (0, 1))
-    return jax.lax.gather(logs, index, numbers, (1, 1, 1), mode="promise_in_bounds")
+    logs = jax.lax.gather(logs, index, numbers, (1, 1, 1), mode="promise_in_bounds")
+    # A class that cannot be emitted has no gradient: its logarithm, -inf, has no differences.
+    return jax.lax.max(logs, jax.lax.full_like(logs, _NEVER))
+
+
+def _is_impossible(loss: Any) -> Any:
+    """Whether no way leads to a label."""
+    return loss > -_NEVER / 2
 
 
 def _numbers(shape: tuple[int, ...], axis: int) -> Any:
@@ -163,6 +171,7 @@ def _loss_and_visits(emitted: Any, states: Any, steps: Any, counts: Any) -> tupl
     inside = (at < steps[None, :, None]) & (
         _numbers((1, 1, number), 2) <= 2 * counts[None, :, None]
     )
+    inside = inside & ~_is_impossible(loss)[None, :, None]
     return loss, jax.lax.select(inside, visits, jax.lax.full_like(visits, 0))
 
 

@@ -313,9 +313,15 @@ def _(head, out, data, label, *, margin, regularization_coefficient, use_linear)
     return regularization_coefficient * side * slope, None
 
 
+def _is_training(training: bool) -> bool:
+    return training
+
+
 @op(
     "IdentityAttachKLSparseReg",
     states=["moving_avg"],
+    moves=_is_training,
+    fraction_kept="momentum",
     initializers={"moving_avg": '["zero", {}]'},
     precision="full",
 )
@@ -333,7 +339,7 @@ def identity_attach_kl_sparse_reg(
     Args:
         data: ``(batch, units)``, activations between 0 and 1.
         moving_avg: state, ``(units,)``: the mean activation of each unit, which follows the batch's
-            in training.
+            when backward passes the call.
 
     Source: MXNet operator ``IdentityAttachKLSparseReg``.
     """

@@ -114,7 +114,7 @@ def quantize_v2(
     "_contrib_quantize_asym",
     outputs=3,
     output_names=("output", "scale", "shift"),
-    dtypes=with_ranges(usual="float32", accepts={"data": ("float32",)}),
+    dtypes=with_ranges("uint8", usual="float32", accepts={"data": ("float32",)}),
     differentiable=False,
     in_amp_lists=False,
 )

@@ -21,6 +21,8 @@ from mixnet.ops.schema.attributes import (
     Share,
 )
 
+_FLOATS = ("parameters", "state", "state_cell", "data_scale", "data_shift")
+
 
 def _rnn_arguments(mode: str) -> list[str]:
     cell = ["state_cell"] if mode == "lstm" else []
@@ -33,7 +35,7 @@ def _rnn_arguments(mode: str) -> list[str]:
     outputs=rnn_outputs,
     output_names=("output", "state_output", "statecell_ouput"),  # MXNet spells it so
     differentiable=False,
-    dtypes=with_ranges(own={"parameters": "int8", "state": "float32", "state_cell": "float32"}),
+    dtypes=with_ranges("float32", own=dict.fromkeys(_FLOATS, "float32"), usual="uint8"),
     in_amp_lists=False,
 )
 def quantized_rnn(

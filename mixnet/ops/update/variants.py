@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from mixnet.base import DTypeError, OperatorValueError, ShapeError
 from mixnet.ops.derive import array, attribute, parameters_of, present
@@ -153,9 +154,16 @@ def _update_all(
     for i in range(number):
         numbers = {each: values[i] for each, values in lists.items()}
         arrays = data[i * len(own) : (i + 1) * len(own)]
-        _check_gradient(name, i, dict(zip(own, arrays, strict=True)))
-        results = rule.function(*arrays, *shared, **numbers, **attributes)
+        placed = dict(zip(own, arrays, strict=True))
+        _check_gradient(name, i, placed)
+        copy = placed.get("weight32")
+        needs_copy = copy is None or placed["weight"].dtype != jnp.float32
+        if not needs_copy:  # such a weight is updated itself, and its copy stays as it is
+            placed["weight32"] = placed["weight"]
+        results = rule.function(*placed.values(), *shared, **numbers, **attributes)
         results = results if isinstance(results, tuple) else (results,)
+        if not needs_copy:
+            results = (*results[:-1], copy)
         weights.append(results[0])
         states += results[1:]
     return (*weights, *states)

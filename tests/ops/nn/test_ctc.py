@@ -72,3 +72,35 @@ def test_labels_outside_of_the_classes_are_refused() -> None:
     lengths = nd.array([1])
     loss = nd.CTCLoss(data, nd.array([[1, 9]]), lengths, use_label_lengths=True)
     np.testing.assert_array_equal(loss.asnumpy(), padded.asnumpy())
+
+
+def _loss_and_gradient(data: np.ndarray) -> tuple[float, np.ndarray]:
+    array = nd.array(data[:, None, :])
+    array.attach_grad()
+    with autograd.record():
+        loss = nd.CTCLoss(array, nd.array([[1, 2]]))
+    loss.backward()
+    return loss.asscalar(), array.grad.asnumpy()[:, 0]
+
+
+DATA = np.random.RandomState(0).randn(4, 2, 3)[:, 0]
+
+
+def test_a_class_that_is_ruled_out_at_a_step_has_no_gradient_there() -> None:
+    """The numbers are MXNet 1.9.1's."""
+    data = DATA.copy()
+    data[1, 1] = -np.inf
+    loss, gradient = _loss_and_gradient(data)
+    assert loss == pytest.approx(2.8820384, rel=1e-5)
+    np.testing.assert_allclose(gradient[0], [0.508992, -0.7753896, 0.26639745], rtol=1e-5)
+    np.testing.assert_allclose(gradient[1], [0.13674241, 0, -0.13674226], rtol=1e-5)
+
+
+def test_an_impossible_label_has_infinite_loss() -> None:
+    data = DATA.copy()
+    data[:, 1] = -np.inf
+    loss, gradient = _loss_and_gradient(data)
+    assert loss == np.inf
+    np.testing.assert_array_equal(gradient, np.zeros_like(data))
+    data[0] = -np.inf
+    assert np.isnan(_loss_and_gradient(data)[0])

@@ -71,12 +71,25 @@ def test_the_gradient_of_a_step_function_passes_straight_through() -> None:
         np.testing.assert_array_equal(x.grad.asnumpy(), [1, 2, 3, 4])
 
 
-def test_sparse_regularization_moves_its_average_in_training_alone() -> None:
+def test_backward_moves_the_average_of_sparse_regularization() -> None:
     data, average = nd.full((3, 4), 0.3), nd.full((4,), 0.5)
+    data.attach_grad()
     nd.IdentityAttachKLSparseReg(data, average)
-    np.testing.assert_array_equal(average.asnumpy(), np.full(4, 0.5, "float32"))
     with mx.autograd.record():
-        nd.IdentityAttachKLSparseReg(data, average)
+        out = nd.IdentityAttachKLSparseReg(data, average)
+    np.testing.assert_array_equal(average.asnumpy(), np.full(4, 0.5, "float32"))
+    out.backward()
+    np.testing.assert_allclose(average.asnumpy(), np.full(4, 0.48), rtol=1e-6)
+
+
+def test_executors_move_the_average_of_sparse_regularization_in_backward() -> None:
+    symbol = mx.sym.IdentityAttachKLSparseReg(mx.sym.Variable("data"), name="kl")
+    executor = symbol.simple_bind(data=(3, 4))
+    (average,) = executor.aux_arrays
+    average[:] = 0.5
+    executor.forward(is_train=True, data=nd.full((3, 4), 0.3))
+    np.testing.assert_array_equal(average.asnumpy(), np.full(4, 0.5, "float32"))
+    executor.backward(nd.ones((3, 4)))
     np.testing.assert_allclose(average.asnumpy(), np.full(4, 0.48), rtol=1e-6)
 
 

@@ -234,3 +234,28 @@ def test_update_operators_are_symbols_as_well(scale) -> None:
     np.testing.assert_allclose(actual.asnumpy(), expected.asnumpy(), rtol=1e-6)
     copied = mx.sym.contrib.mp_adamw_update(*symbols, mx.sym.var("copy"), scale, 0.1, 1.0)
     assert copied.list_auxiliary_states() == ["mean", "var", "copy"]
+
+
+@pytest.mark.parametrize("kind", ["multi_mp_sgd", "preloaded_multi_mp_sgd"])
+def test_weights_of_float32_need_no_copy_in_updates_of_several(kind: str) -> None:
+    """The numbers are MXNet 1.9.1's: such a weight is updated itself, and its copy is not written."""
+    weight, gradient = nd.array([1, 2]), nd.array([0.5, 0.25])
+    copy = weight + 0.5
+    if kind.startswith("preloaded"):
+        numbers, rates = [nd.array([0.1]), nd.array([0.01])], {}
+    else:
+        numbers, rates = [], {"lrs": [0.1], "wds": [0.01]}
+    update = getattr(nd, f"{kind}_update")
+    update(weight, gradient, copy, *numbers, **rates, num_weights=1, out=[weight])
+    np.testing.assert_allclose(weight.asnumpy(), [0.949, 1.973], rtol=1e-6)
+    np.testing.assert_array_equal(copy.asnumpy(), [1.5, 2.5])
+
+
+def test_weights_of_half_precision_follow_their_copy_in_updates_of_several() -> None:
+    weight, gradient = nd.array([1, 2], dtype="float16"), nd.array([0.5, 0.25], dtype="float16")
+    copy = weight.astype("float32") + 0.5
+    nd.multi_mp_sgd_update(
+        weight, gradient, copy, lrs=[0.1], wds=[0.01], num_weights=1, out=[weight]
+    )
+    np.testing.assert_allclose(copy.asnumpy(), [1.4485, 2.4725], rtol=1e-6)
+    np.testing.assert_allclose(weight.asnumpy(), copy.asnumpy(), rtol=1e-3)
