@@ -291,11 +291,11 @@ class Scheduler:
         if not self.has_begun:
             self._over.set()
 
-    def _lose(self, peer: Peer, reason: str) -> None:
-        """A worker or server has failed: notify all other workers."""
+    def _lose(self, peer: Peer, reason: str, is_silent: bool = False) -> None:
+        """A worker or server has failed: notify the others, which wait for its end unless it is silent."""
         if self.failure:
             return
-        self._ending = None if peer.is_disconnected else peer
+        self._ending = None if peer.is_disconnected or is_silent else peer
         lost = {"name": peer.name, "reason": reason, "runs": self._ending is peer}
         self._tell_others(peer, lost=lost)
         self._fail(f"{peer.name} {reason}.")
@@ -348,6 +348,7 @@ class Scheduler:
             peer,
             f"has not answered for {ANSWER_SECONDS} s, while others wait for it: it has been stopped, as by "
             "Ctrl-Z or a debugger, or its machine hangs",
+            is_silent=True,
         )
 
     def _tell_workers(self, message: dict[str, Any]) -> None:
