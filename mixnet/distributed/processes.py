@@ -12,6 +12,7 @@ import math
 import os
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -43,7 +44,7 @@ from mixnet.distributed.exchanges import (
 from mixnet.distributed.job import Job, JobError, WorkerLostError, find_job
 from mixnet.distributed.lines import quiet
 from mixnet.distributed.member import Member
-from mixnet.distributed.turns import Turn, Turns, finished
+from mixnet.distributed.turns import CHECK_SECONDS, Turn, Turns, finished
 from mixnet.engine.current import current
 from mixnet.engine.engine import mark_reported
 from mixnet.engine.task import Done
@@ -376,12 +377,17 @@ class World:
             turn.done = done
             self._turns.put(turn)
 
-        def on_wait(seconds: float) -> None:
+        def report(seconds: float) -> None:
             if seconds > max(turn.next_report, deadlocks.SECONDS):
                 turn.next_report = seconds + deadlocks.SECONDS
                 self._report(turn, call)
-            if current.naive:
-                turn.wait()
+
+        def on_wait(seconds: float) -> None:
+            report(seconds)
+            if current.naive:  # which calls this once
+                start = time.monotonic()
+                while not turn.wait(CHECK_SECONDS):
+                    report(time.monotonic() - start)
             # An exchange notices the end of a connection; this is for ends that it cannot see.
             elif (
                 seconds > _PATIENCE

@@ -228,10 +228,7 @@ class Exchange:
 
 def ended(turn: Turn) -> bool:
     """Whether a turn ends within 20 seconds."""
-    waiting = threading.Thread(target=turn.wait, daemon=True)
-    waiting.start()
-    waiting.join(20)
-    return not waiting.is_alive()
+    return turn.wait(20)
 
 
 THREAD = "mixnet exchanges"
