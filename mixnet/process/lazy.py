@@ -1,4 +1,4 @@
-"""Submodules imported on first access, so that ``import mixnet`` is fast, and the names of ``import *``."""
+"""Modules: submodules imported on first access, so that ``import mixnet`` is fast; the names of ``import *``."""
 
 from __future__ import annotations
 
@@ -84,3 +84,12 @@ def star_names(here: Mapping[str, Any], modules: Collection[str] = ()) -> list[s
         )
 
     return sorted(n for n, v in here.items() if not n.startswith("_") and not is_hidden(n, v))
+
+
+class CustomModule(ModuleType):
+    """Modules with a type of their own are of a subclass. A pickle of one is its name, so functions that use it can
+    be sent to other processes: cloudpickle knows only plain modules.
+    """
+
+    def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
+        return importlib.import_module, (self.__name__,)
