@@ -1,4 +1,4 @@
-"""Modules: submodules imported on first access, so that ``import mixnet`` is fast; the names of ``import *``."""
+"""Modules: those imported on first access, so that ``import mixnet`` is fast; the names of ``import *``."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def star_names(here: Mapping[str, Any], modules: Collection[str] = ()) -> list[s
 
 
 class CustomModule(ModuleType):
-    """Modules with a type of their own are of a subclass. A pickle of one is its name, so functions that use it can
-    be sent to other processes: cloudpickle knows only plain modules.
+    """Modules with a type of their own are of a subclass. A pickle of one is its name, so functions that
+    use it can be sent to other processes: cloudpickle knows only plain modules.
     """
 
     def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
