@@ -148,6 +148,11 @@ class Scheduler:
                     peer.owes_answer = False
         except (TimeoutError, OSError, ValueError, KeyError, TypeError):
             pass  # the connection has ended, or sent an invalid message
+        except asyncio.CancelledError:
+            if (
+                not self._over.is_set()
+            ):  # else TLS is still closing it, and asyncio would print a traceback
+                raise
         finally:
             if peer is not None:
                 self._close(peer)
