@@ -32,6 +32,19 @@ _GREETING_SECONDS = 5.0
 _WRITTEN = np.ones(1, np.uint8)
 
 
+class PeerError(ConnectionError):
+    """The connection to another process is broken.
+
+    Args:
+        rank: of the process.
+        reason: why.
+    """
+
+    def __init__(self, rank: int, reason: str | None):
+        super().__init__(reason or "the connection is broken")
+        self.rank = rank
+
+
 class Direct:
     """One connection from this process to each of the others. One thread at a time uses it.
 
@@ -136,14 +149,18 @@ class Direct:
             return self._connections[other].send(content)
         except BlockingIOError:
             return 0
+        except OSError as error:
+            raise PeerError(other, error.strerror) from error
 
     def _received(self, other: int, space: memoryview) -> int:
         try:
             count = self._connections[other].recv_into(space)
         except BlockingIOError:
             return 0
+        except OSError as error:
+            raise PeerError(other, error.strerror) from error
         if not count:
-            raise ConnectionResetError(f"rank {other} closed the connection")
+            raise PeerError(other, "it closed the connection")
         return count
 
     def _awaited(

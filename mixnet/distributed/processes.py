@@ -30,7 +30,7 @@ from mixnet.distributed import deadlocks
 from mixnet.distributed.agreement import Description
 from mixnet.distributed.awaited import WITHOUT_LIMIT, Awaited, Result, Steps
 from mixnet.distributed.buckets import flattened, places_in
-from mixnet.distributed.direct import Direct, connect
+from mixnet.distributed.direct import Direct, PeerError, connect
 from mixnet.distributed.exchanges import (
     DIRECTLY,
     Copies,
@@ -518,10 +518,12 @@ class World:
                 f"{ended}, while rank {self.member.rank} has more to exchange. Every worker has to push the "
                 f"same keys the same number of times: give all of them as many batches."
             )
-        return (
-            f"rank {self.member.rank}: an exchange with the other workers failed: {error}. Start all workers "
-            f"again from the last checkpoint."
-        )
+        if isinstance(error, PeerError):
+            rank = self._ranks[error.rank] if self._ranks else error.rank
+            problem = f"{self.member.peers[rank]} cannot be reached any more"
+        else:
+            problem = f"rank {self.member.rank}: an exchange with the other workers failed"
+        return f"{problem}: {error}. Start all workers again from the last checkpoint."
 
 
 def _of_shared_memory(spec: Spec, array: object) -> Value:

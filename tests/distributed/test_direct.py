@@ -18,7 +18,7 @@ import pytest
 
 from mixnet.distributed import shared_memory
 from mixnet.distributed.awaited import READABLE, WITHOUT_LIMIT, Steps, Watch
-from mixnet.distributed.direct import Direct, connect
+from mixnet.distributed.direct import Direct, PeerError, connect
 from mixnet.distributed.turns import Turn, Turns, finished
 
 
@@ -181,9 +181,10 @@ def test_strangers_are_sent_away() -> None:
 def test_an_end_that_closes() -> None:
     both: Any = connected(2)
     both[1].close()
-    with pytest.raises(ConnectionError):
+    with pytest.raises(PeerError) as broken:
         for _ in range(2):  # the first message may still be taken by the kernel
             finished(both[0].sum(np.ones(4)), nothing)
+    assert broken.value.rank == 1
 
 
 def test_a_waiting_process_checks_for_lost_peers() -> None:
