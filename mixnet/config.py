@@ -53,6 +53,9 @@ SETTINGS: dict[str, Setting] = {
         Setting("MIXNET_JOIN_SECONDS", float, 30.0,
             "How long the processes of a job wait for each other when the first dist_* store is created, "
             "before an error names the missing ones."),
+        Setting("MIXNET_SHARED_MEMORY", _flag, True,
+            "Whether the processes of a job on one machine exchange arrays of 64 kB and more through shared "
+            "memory (/dev/shm, 2 MB for each process), and not over network connections."),
         Setting("MIXNET_SERVER_FOLDER", str, "",
             "Folder for the key of a job and the databases of its servers (KVStore dist_async); all "
             "machines of the job must share it. Default: mixnet/servers in the user's cache folder."),

@@ -1,7 +1,8 @@
-"""Direct connections between the processes of a job: short messages take a fraction of an XLA program's time.
+"""Direct connections between the processes of a job: messages take a fraction of an XLA program's time.
 
 A program that exchanges a kilobyte wakes threads of XLA and of gloo in each process, one after the
-other. Here the thread that has the bytes sends them itself, and reads those of the others.
+other. Here the thread that has the bytes sends them itself, and reads those of the others. Long messages
+are sent so only between processes of one machine, through shared memory.
 """
 
 from __future__ import annotations
@@ -11,21 +12,37 @@ import hmac
 import secrets
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from mixnet.distributed.awaited import READABLE, WRITABLE, Awaited, Steps
 from mixnet.distributed.lines import keep_alive
+from mixnet.distributed.shared_memory import CHUNK_BYTES, Gather, SharedMemory, share
 from mixnet.runtime.value.value import aligned_empty
 
 _MOST_PROCESSES = 32  # of a job with a connection between any two
 _MOST_BYTES_OF_TWO = 4 << 20  # between two processes, an all-reduce sends as many bytes
 _MOST_BYTES_OF_MANY = 1 << 16  # that one process sends, if there are more
+_LEAST_SHARED_BYTES = 1 << 16  # of a message that goes through shared memory
+_MOST_SHARING = 8  # processes that send messages of any length so: each reads those of all others
 _ADDRESS_BYTES, _PORT_BYTES, _KEY_BYTES, _RANK_BYTES = 46, 2, 16, 2
 _GREETING_SECONDS = 5.0
 
-Gather = Callable[[np.ndarray], np.ndarray]
+_WRITTEN = np.ones(1, np.uint8)
+
+
+class PeerError(ConnectionError):
+    """The connection to another process is broken.
+
+    Args:
+        rank: of the process.
+        reason: why.
+    """
+
+    def __init__(self, rank: int, reason: str | None):
+        super().__init__(reason or "the connection is broken")
+        self.rank = rank
 
 
 class Direct:
@@ -34,10 +51,16 @@ class Direct:
     Args:
         connections: by rank of the other process.
         rank: of this process.
+        memory: shared with the others, if all are on one machine.
     """
 
-    def __init__(self, connections: Mapping[int, socket.socket], rank: int):
-        self._connections, self._rank = dict(connections), rank
+    def __init__(
+        self,
+        connections: Mapping[int, socket.socket],
+        rank: int,
+        memory: SharedMemory | None = None,
+    ):
+        self._connections, self._rank, self._memory = dict(connections), rank, memory
         self._size = len(connections) + 1
         for each in connections.values():
             keep_alive(each)
@@ -45,8 +68,15 @@ class Direct:
 
     def carries(self, nbytes: int, dtype: np.dtype) -> bool:
         """Whether a message is exchanged faster here; the answer is the same in all processes."""
+        if dtype.kind not in "iuf":
+            return False
+        if self._goes_through_memory(nbytes):
+            return self._size <= _MOST_SHARING or nbytes <= CHUNK_BYTES
         most = _MOST_BYTES_OF_TWO if self._size == 2 else _MOST_BYTES_OF_MANY // (self._size - 1)
-        return nbytes <= most and dtype.kind in "iuf"
+        return nbytes <= most
+
+    def _goes_through_memory(self, nbytes: int) -> bool:
+        return self._memory is not None and nbytes >= _LEAST_SHARED_BYTES
 
     def gather(self, array: np.ndarray) -> Steps[np.ndarray]:
         """The arrays of all processes, concatenated in the order of ranks.
@@ -58,6 +88,11 @@ class Direct:
             OSError: a connection is broken.
         """
         rows = aligned_empty((self._size, array.size), array.dtype)
+        if self._goes_through_memory(array.nbytes):
+            for place in _chunks(array):
+                for rank, row in enumerate((yield from self._written(array[place]))):
+                    rows[rank, place] = row
+            return rows.reshape(-1)
         rows[self._rank] = array
         yield from self._exchange(array, {other: rows[other] for other in self._connections})
         return rows.reshape(-1)
@@ -71,15 +106,29 @@ class Direct:
         Raises:
             OSError: a connection is broken.
         """
+        if self._goes_through_memory(array.nbytes):
+            total = aligned_empty(array.shape, array.dtype)
+            for place in _chunks(array):
+                _add((yield from self._written(array[place])), total[place])
+            return total
         rows = {other: aligned_empty(array.shape, array.dtype) for other in self._connections}
         yield from self._exchange(array, rows)
-        rows[self._rank] = array
         total = rows[1] if self._rank == 0 else rows[0]  # its memory is used again
-        with np.errstate(all="ignore"):  # an overflow is part of the sum, as in XLA's
-            np.add(rows[0], rows[1], out=total)
-            for other in range(2, self._size):
-                np.add(total, rows[other], out=total)
+        rows[self._rank] = array
+        _add([rows[rank] for rank in range(self._size)], total)
         return total
+
+    def _written(self, array: np.ndarray) -> Steps[list[np.ndarray]]:
+        """The arrays of all processes, in their shared memory; valid until the next but one are written."""
+        memory = self._memory
+        assert memory is not None
+        memory.write(array)
+        marks = {other: np.empty(1, np.uint8) for other in self._connections}
+        yield from self._exchange(_WRITTEN, marks)
+        return [
+            array if rank == self._rank else memory.message(rank, array)
+            for rank in range(self._size)
+        ]
 
     def _exchange(self, mine: np.ndarray, theirs: Mapping[int, np.ndarray]) -> Steps[None]:
         """Send an array to all others, and fill the arrays with what they send."""
@@ -100,14 +149,18 @@ class Direct:
             return self._connections[other].send(content)
         except BlockingIOError:
             return 0
+        except OSError as error:
+            raise PeerError(other, error.strerror) from error
 
     def _received(self, other: int, space: memoryview) -> int:
         try:
             count = self._connections[other].recv_into(space)
         except BlockingIOError:
             return 0
+        except OSError as error:
+            raise PeerError(other, error.strerror) from error
         if not count:
-            raise ConnectionResetError(f"rank {other} closed the connection")
+            raise PeerError(other, "it closed the connection")
         return count
 
     def _awaited(
@@ -124,6 +177,20 @@ class Direct:
         """Close the connections."""
         for each in self._connections.values():
             each.close()
+
+
+def _add(rows: Sequence[np.ndarray], total: np.ndarray) -> None:
+    """Write the sum of at least two rows to ``total``, which may be the first or the second row."""
+    with np.errstate(all="ignore"):  # an overflow is part of the sum, as in XLA's
+        np.add(rows[0], rows[1], out=total)
+        for row in rows[2:]:
+            np.add(total, row, out=total)
+
+
+def _chunks(array: np.ndarray) -> Iterator[slice]:
+    """The parts of a flat array that are written to shared memory one after another."""
+    step = CHUNK_BYTES // array.itemsize
+    return (slice(start, start + step) for start in range(0, array.size, step))
 
 
 def _advance(parts: dict[int, memoryview], other: int, count: int) -> None:
@@ -162,7 +229,8 @@ def connect(rank: int, size: int, address: str, seconds: float, gather: Gather) 
         is_whole = len(connections) == size - 1
         is_whole = bool(gather(np.array([is_whole], np.uint8)).all())
     if is_whole:
-        return Direct(connections, rank)
+        addresses = {row[:_ADDRESS_BYTES].tobytes() for row in rows}
+        return Direct(connections, rank, share(rank, size, gather) if len(addresses) == 1 else None)
     for each in connections.values():
         each.close()
     return None

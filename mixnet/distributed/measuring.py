@@ -319,6 +319,7 @@ def _run(count: int, folder: str, timeout: float, status: _Status) -> dict[str, 
     root = str(Path(__file__).parents[2])
     paths = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
     environment = {key: value for key, value in os.environ.items() if not key.startswith("DMLC_")}
+    environment["MIXNET_SHARED_MEMORY"] = "0"  # the processes stand for several machines
     job = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

@@ -12,6 +12,7 @@ import math
 import os
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -29,7 +30,7 @@ from mixnet.distributed import deadlocks
 from mixnet.distributed.agreement import Description
 from mixnet.distributed.awaited import WITHOUT_LIMIT, Awaited, Result, Steps
 from mixnet.distributed.buckets import flattened, places_in
-from mixnet.distributed.direct import Direct, connect
+from mixnet.distributed.direct import Direct, PeerError, connect
 from mixnet.distributed.exchanges import (
     DIRECTLY,
     Copies,
@@ -43,7 +44,7 @@ from mixnet.distributed.exchanges import (
 from mixnet.distributed.job import Job, JobError, WorkerLostError, find_job
 from mixnet.distributed.lines import quiet
 from mixnet.distributed.member import Member
-from mixnet.distributed.turns import Turn, Turns, finished
+from mixnet.distributed.turns import CHECK_SECONDS, Turn, Turns, finished
 from mixnet.engine.current import current
 from mixnet.engine.engine import mark_reported
 from mixnet.engine.task import Done
@@ -376,12 +377,17 @@ class World:
             turn.done = done
             self._turns.put(turn)
 
-        def on_wait(seconds: float) -> None:
+        def report(seconds: float) -> None:
             if seconds > max(turn.next_report, deadlocks.SECONDS):
                 turn.next_report = seconds + deadlocks.SECONDS
                 self._report(turn, call)
-            if current.naive:
-                turn.wait()
+
+        def on_wait(seconds: float) -> None:
+            report(seconds)
+            if current.naive:  # which calls this once
+                start = time.monotonic()
+                while not turn.wait(CHECK_SECONDS):
+                    report(time.monotonic() - start)
             # An exchange notices the end of a connection; this is for ends that it cannot see.
             elif (
                 seconds > _PATIENCE
@@ -512,10 +518,12 @@ class World:
                 f"{ended}, while rank {self.member.rank} has more to exchange. Every worker has to push the "
                 f"same keys the same number of times: give all of them as many batches."
             )
-        return (
-            f"rank {self.member.rank}: an exchange with the other workers failed: {error}. Start all workers "
-            f"again from the last checkpoint."
-        )
+        if isinstance(error, PeerError):
+            rank = self._ranks[error.rank] if self._ranks else error.rank
+            problem = f"{self.member.peers[rank]} cannot be reached any more"
+        else:
+            problem = f"rank {self.member.rank}: an exchange with the other workers failed"
+        return f"{problem}: {error}. Start all workers again from the last checkpoint."
 
 
 def _of_shared_memory(spec: Spec, array: object) -> Value:

@@ -148,6 +148,11 @@ class Scheduler:
                     peer.owes_answer = False
         except (TimeoutError, OSError, ValueError, KeyError, TypeError):
             pass  # the connection has ended, or sent an invalid message
+        except asyncio.CancelledError:
+            if (
+                not self._over.is_set()
+            ):  # else TLS is still closing it, and asyncio would print a traceback
+                raise
         finally:
             if peer is not None:
                 self._close(peer)
@@ -293,11 +298,11 @@ class Scheduler:
         if not self.has_begun:
             self._over.set()
 
-    def _lose(self, peer: Peer, reason: str) -> None:
-        """A worker or server has failed: notify all other workers."""
+    def _lose(self, peer: Peer, reason: str, is_silent: bool = False) -> None:
+        """A worker or server has failed: notify the others, which wait for its end unless it is silent."""
         if self.failure:
             return
-        self._ending = None if peer.is_disconnected else peer
+        self._ending = None if peer.is_disconnected or is_silent else peer
         lost = {"name": peer.name, "reason": reason, "runs": self._ending is peer}
         self._tell_others(peer, lost=lost)
         self._fail(f"{peer.name} {reason}.")
@@ -350,6 +355,7 @@ class Scheduler:
             peer,
             f"has not answered for {ANSWER_SECONDS} s, while others wait for it: it has been stopped, as by "
             "Ctrl-Z or a debugger, or its machine hangs",
+            is_silent=True,
         )
 
     def _tell_workers(self, message: dict[str, Any]) -> None:

@@ -26,7 +26,8 @@ from mixnet.process.interrupt import Deferred
 _SECONDS_HERE = 0.02
 """How long a thread waits for other processes in an exchange; Ctrl-C has to wait, too."""
 
-_CHECK_SECONDS = 1.0
+CHECK_SECONDS = 1.0
+"""How often a thread that waits checks whether the exchange can still succeed."""
 
 
 class Turn:
@@ -97,10 +98,12 @@ class Turn:
                 return
             self._free.release()
 
-    def wait(self) -> None:
-        """Wait until it has ended."""
-        with self._running:
-            return
+    def wait(self, seconds: float) -> bool:
+        """Wait until it has ended, at most some seconds; returns whether it has."""
+        has_ended = self._running.acquire(timeout=seconds)
+        if has_ended:
+            self._running.release()
+        return has_ended
 
 
 def finished(steps: Steps[Result], check: Callable[[], None]) -> Result:
@@ -116,7 +119,7 @@ def finished(steps: Steps[Result], check: Callable[[], None]) -> Result:
         except StopIteration as end:
             result: Result = end.value
             return result
-        while awaited and not happens(awaited, _CHECK_SECONDS):
+        while awaited and not happens(awaited, CHECK_SECONDS):
             check()
 
 
@@ -179,7 +182,7 @@ class Turns:
 
     def _run(self) -> None:
         while True:
-            has_happened = self._watch.wait(_CHECK_SECONDS)
+            has_happened = self._watch.wait(CHECK_SECONDS)
             with self._lock:
                 turn = self._turn
                 if has_happened:

@@ -10,6 +10,7 @@ from typing import Any
 from mixnet.base import UnknownAttributeError, did_you_mean
 from mixnet.ops.op import Op
 from mixnet.ops.registry import OPERATORS, is_of_library
+from mixnet.process.lazy import CustomModule
 
 PREFIXES = {
     "contrib": "_contrib_",
@@ -131,7 +132,7 @@ def _complete_dict(
     programs ask whether an operator exists.
     """
 
-    class Module(ModuleType):
+    class Module(CustomModule):
         @property
         def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
             for name in names():
@@ -155,7 +156,7 @@ def _hide_all_but(modules: Collection[str], namespace: dict[str, Any]) -> None:
             and name not in modules
         )
 
-    class Package(ModuleType):
+    class Package(CustomModule):
         def __setattr__(self, name: str, value: object) -> None:
             if not is_hidden(name, value):
                 super().__setattr__(name, value)

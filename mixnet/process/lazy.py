@@ -1,4 +1,4 @@
-"""Names that modules import on first access, and those that ``import *`` brings."""
+"""Modules: names imported on first access, names that ``import *`` brings, and a base of custom modules."""
 
 from __future__ import annotations
 
@@ -91,3 +91,13 @@ def star_names(namespace: Mapping[str, Any], modules: Collection[str] = ()) -> l
         )
 
     return sorted(n for n, v in namespace.items() if not n.startswith("_") and not is_hidden(n, v))
+
+
+class CustomModule(ModuleType):
+    """Base of modules with a type of their own; a pickle of one is its name.
+
+    So functions that use it can be sent to other processes: cloudpickle knows only plain modules.
+    """
+
+    def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
+        return importlib.import_module, (self.__name__,)

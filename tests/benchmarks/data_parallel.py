@@ -2,7 +2,7 @@
 
 LeNet is mostly arithmetic; a small perceptron shows what a step costs beside it.
 
-python -m tests.benchmarks.data_parallel [--devices 4] [--batch 256]
+python -m tests.benchmarks.data_parallel [--devices 4] [--batch 256] [--row 1]
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 SETTING = "MIXNET_CPU_DEVICES"
 
 
-def compare(network: str, devices: int, batch: int, repeats: int) -> None:
+def compare(network: str, devices: int, batch: int, repeats: int, row: int) -> None:
     """Print milliseconds a step and the ratios to the hand-written step."""
     import jax
     import jax.numpy as jnp
@@ -101,7 +101,7 @@ def compare(network: str, devices: int, batch: int, repeats: int) -> None:
     first = {name: [run() for _ in range(8)] for name, run in {**steps, "JAX": by_hand}.items()}
     for name, losses in first.items():
         assert np.allclose(losses, first["JAX"], rtol=1e-3), (name, losses, first["JAX"])
-    actual = interleaved_with_least({"sharded JAX by hand": by_hand, **steps}, repeats, 3)
+    actual = interleaved_with_least({"sharded JAX by hand": by_hand, **steps}, repeats, 3, row)
     median, least, _ = actual["sharded JAX by hand"]
     for name, (seconds, shortest, processor) in actual.items():
         print(
@@ -116,12 +116,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--devices", type=int, default=4)
     parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--row", type=int, default=1, help="steps in a row, as in a loop")
     parser.add_argument("--repeats", type=int, default=30)
     parser.add_argument("--network", default="")
     options = parser.parse_args(arguments)
     if os.environ.get(SETTING) == str(options.devices):
         for network in [options.network] if options.network else ("lenet", "perceptron"):
-            compare(network, options.devices, options.batch, options.repeats)
+            compare(network, options.devices, options.batch, options.repeats, options.row)
         return
     command = [sys.executable, "-m", "tests.benchmarks.data_parallel"]
     command += [f"--{name}={value}" for name, value in vars(options).items()]

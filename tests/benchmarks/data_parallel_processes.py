@@ -14,7 +14,7 @@ from mixnet.distributed.measuring import local_job
 PROCESSES = 2
 
 
-def worker(network: str, batch: int, repeats: int) -> None:
+def worker(network: str, batch: int, repeats: int, row: int) -> None:
     """In each process: its part of the batch; rank 0 prints."""
     import jax
     import numpy as np
@@ -90,7 +90,7 @@ def worker(network: str, batch: int, repeats: int) -> None:
         losses = {name: world().gather(np.array([run()])).sum() for name, run in steps.items()}
         expected = by_hand()
         assert np.allclose(list(losses.values()), expected, rtol=1e-3), (number, losses, expected)
-    actual = interleaved_with_least({"sharded JAX by hand": by_hand, **steps}, repeats, 3)
+    actual = interleaved_with_least({"sharded JAX by hand": by_hand, **steps}, repeats, 3, row)
     if rank == 0:
         median, least, _ = actual["sharded JAX by hand"]
         for name, (seconds, shortest, processor) in actual.items():
@@ -107,11 +107,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--network", default="perceptron", choices=("lenet", "perceptron"))
     parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--row", type=int, default=1, help="steps in a row, as in a loop")
     parser.add_argument("--repeats", type=int, default=50)
     parser.add_argument("--worker", action="store_true")
     options = parser.parse_args()
     if options.worker:
-        return worker(options.network, options.batch, options.repeats)
+        return worker(options.network, options.batch, options.repeats, options.row)
     program = ["-m", "tests.benchmarks.data_parallel_processes", *sys.argv[1:], "--worker"]
     subprocess.run(local_job(PROCESSES, program), check=True)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
+import os
 import socket
 import threading
 import time
@@ -14,8 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mixnet.distributed import shared_memory
 from mixnet.distributed.awaited import READABLE, WITHOUT_LIMIT, Steps, Watch
-from mixnet.distributed.direct import Direct, connect
+from mixnet.distributed.direct import Direct, PeerError, connect
 from mixnet.distributed.turns import Turn, Turns, finished
 
 
@@ -33,7 +36,7 @@ class Meeting:
     def gather(self, rank: int, data: np.ndarray) -> np.ndarray:
         self._rows[rank] = data
         self._barrier.wait(20)
-        whole = np.concatenate([self._rows[each] for each in sorted(self._rows)])
+        whole: np.ndarray = np.concatenate([self._rows[each] for each in sorted(self._rows)])
         self._barrier.wait(20)
         return whole
 
@@ -79,7 +82,10 @@ def test_sums_and_gathered_arrays(ends: list[Direct], dtype: str, length: int) -
     assert ends[0].carries(parts[0].nbytes, parts[0].dtype)
 
 
-def test_messages_that_are_longer_than_what_the_kernel_buffers() -> None:
+def test_messages_that_are_longer_than_what_the_kernel_buffers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shared_memory, "_DIRECTORY", "/proc/none")  # as on two machines
     both: Any = connected(2)
     parts = [np.full(1 << 20, i + 0.5, np.float32) for i in range(2)]
     for total in together(2, lambda i: finished(both[i].sum(parts[i]), nothing)):
@@ -88,16 +94,73 @@ def test_messages_that_are_longer_than_what_the_kernel_buffers() -> None:
     assert both[0].carries(4 << 20, kind) and not both[0].carries((4 << 20) + 1, kind)
 
 
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="needs Linux's /dev/shm")
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
+@pytest.mark.parametrize("length", [1 << 16, 1_000_003])
+def test_long_messages_through_shared_memory(
+    ends: list[Direct], dtype: str, length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = [(np.arange(length) % 100 + i).astype(dtype) for i in range(len(ends))]
+    assert ends[0].carries(parts[0].nbytes, parts[0].dtype)
+    sent: list[int] = []
+    send = Direct._sent
+
+    def noted(self: Direct, other: int, content: memoryview) -> int:
+        sent.append(len(content))
+        return send(self, other, content)
+
+    monkeypatch.setattr(Direct, "_sent", noted)
+    expected, rows = np.sum(parts, axis=0, dtype=dtype), np.concatenate(parts)
+    for _ in range(3):
+        for total in together(len(ends), lambda i: finished(ends[i].sum(parts[i]), nothing)):
+            assert total.dtype == dtype and total.tobytes() == expected.tobytes()
+        for each in together(len(ends), lambda i: finished(ends[i].gather(parts[i]), nothing)):
+            assert each.tobytes() == rows.tobytes()
+        for part in (*parts, expected):  # in the next turn the memory has something else
+            part += 1
+        expected += len(ends) - 1
+        rows = np.concatenate(parts)
+    assert set(sent) == {1}  # the connections only tell that it is there
+
+
+def test_files_of_shared_memory_have_no_name_left() -> None:
+    before = set(os.listdir("/dev/shm"))
+    assert all(connected(2))
+    assert not {name for name in os.listdir("/dev/shm") if "mixnet" in name} - before
+
+
+def test_addresses_of_two_machines_share_no_memory() -> None:
+    both: Any = connected(2, {0: "127.0.0.1", 1: "127.0.0.2"})
+    assert [each._memory for each in both] == [None, None]
+
+
+def test_one_process_without_memory_leaves_all_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = iter([True, False, False])
+    reserve = os.posix_fallocate
+
+    def allocate(file: int, start: int, length: int) -> None:
+        if next(failing):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        reserve(file, start, length)
+
+    monkeypatch.setattr(os, "posix_fallocate", allocate)
+    three: Any = connected(3)
+    assert [each._memory for each in three] == [None] * 3
+    parts = [np.full(1 << 17, i, np.float32) for i in range(3)]
+    for total in together(3, lambda i: finished(three[i].sum(parts[i]), nothing)):
+        assert (total == 3).all()
+
+
 def test_a_process_that_cannot_listen_leaves_all_without_direct_connections() -> None:
     assert connected(3, {1: "203.0.113.1"}) == [None] * 3  # of no interface of this machine
 
 
 def test_strangers_are_sent_away() -> None:
-    meeting, ports = Meeting(2), []
+    meeting, ports = Meeting(2), list[socket.socket]()
 
     def gather(rank: int, data: np.ndarray) -> np.ndarray:
         rows = meeting.gather(rank, data)
-        if rank == 1 and len(rows) > 2:  # before the other process connects
+        if rank == 1 and not ports:  # before the other process connects
             port = int.from_bytes(rows[46:48].tobytes())
             for greeting in (b"?" * 18, b""):
                 stranger = socket.create_connection(("127.0.0.1", port))
@@ -118,9 +181,10 @@ def test_strangers_are_sent_away() -> None:
 def test_an_end_that_closes() -> None:
     both: Any = connected(2)
     both[1].close()
-    with pytest.raises(ConnectionError):
+    with pytest.raises(PeerError) as broken:
         for _ in range(2):  # the first message may still be taken by the kernel
             finished(both[0].sum(np.ones(4)), nothing)
+    assert broken.value.rank == 1
 
 
 def test_a_waiting_process_checks_for_lost_peers() -> None:
@@ -165,10 +229,7 @@ class Exchange:
 
 def ended(turn: Turn) -> bool:
     """Whether a turn ends within 20 seconds."""
-    waiting = threading.Thread(target=turn.wait, daemon=True)
-    waiting.start()
-    waiting.join(20)
-    return not waiting.is_alive()
+    return turn.wait(20)
 
 
 THREAD = "mixnet exchanges"

@@ -65,7 +65,8 @@ def test_a_stopped_worker_ends_all() -> None:
     for rank in (0, 2):
         assert re.search(rf"\[rank {rank}\] mixnet.*{lost}", job.stdout), job.stdout
     assert job.returncode == EXIT_LOST, job.stdout
-    assert time.monotonic() - begin < 90  # with ten seconds in which it may react to SIGTERM
+    # 20 seconds of the program and its detection; it reacts to SIGTERM at once, since it is continued.
+    assert time.monotonic() - begin < 45
 
 
 _FAILS = """

@@ -63,7 +63,9 @@ def two_hosts() -> Iterator[list[str]]:
     finally:
         for name in names:
             subprocess.run(["ip", "netns", "del", name], check=False, timeout=60)
-        subprocess.run(["ip", "link", "del", "mxtest"], check=False, timeout=60)
+        # A namespace with connections goes some time after its name.
+        for link in ("mxport2", "mxport3", "mxtest"):
+            subprocess.run(["ip", "link", "del", link], check=False, timeout=60)
 
 
 @needs_root

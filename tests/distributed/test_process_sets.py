@@ -13,7 +13,9 @@ from mixnet.distributed.lines import packed
 from tests.distributed.launching import launch
 
 
-def test_process_sets() -> None:
+@pytest.mark.parametrize("uses_shared_memory", ["1", "0"])
+def test_process_sets(uses_shared_memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MIXNET_SHARED_MEMORY", uses_shared_memory)
     job = launch(3, "program_process_sets.py")
     output = job.stdout + job.stderr
     assert job.stdout.count("] done") == 3, output
@@ -23,9 +25,23 @@ def test_process_sets() -> None:
     assert "rank 2: all-reduce of (4,) float32" in output
 
 
-# Exchanges that go directly, of which the workers know the order or have to ask for it; and a program's.
-@pytest.mark.parametrize(("size", "rounds"), [(4, 4), (4, 0), (2_000_000, 4)])
-def test_opposite_orders_are_an_error_in_all_processes(size: int, rounds: int) -> None:
+# Exchanges that go directly, of which the workers know the order or have to ask for it; through shared
+# memory; by a program; and with the engine that runs each operation at once.
+@pytest.mark.parametrize(
+    ("size", "rounds", "variables"),
+    [
+        (4, 4, {}),
+        (4, 0, {}),
+        (2_000_000, 4, {}),
+        (2_000_000, 4, {"MIXNET_SHARED_MEMORY": "0"}),
+        (4, 4, {"MXNET_ENGINE_TYPE": "NaiveEngine"}),
+    ],
+)
+def test_opposite_orders_are_an_error_in_all_processes(
+    size: int, rounds: int, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
     start = time.monotonic()
     job = launch(3, "program_deadlock.py", str(size), str(rounds))
     output = job.stdout + job.stderr

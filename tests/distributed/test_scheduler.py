@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from mixnet.distributed import Job
 from mixnet.distributed.addresses import bind_address, free_port
 from mixnet.distributed.job import EXIT_NOT_JOINED
+from mixnet.distributed.lines import packed
 from mixnet.distributed.scheduler import Scheduler
 
 pytestmark = pytest.mark.usefixtures("no_running_loop")
@@ -208,3 +210,25 @@ def test_strangers_are_left_alone() -> None:
 def test_the_scheduler_listens_on_the_configured_interface() -> None:
     assert bind_address("127.0.0.1") == "127.0.0.1" == bind_address("localhost")
     assert bind_address("192.0.2.7") == ""  # not of this machine: on all of its addresses
+
+
+def test_a_connection_that_is_closed_late_ends_without_a_traceback() -> None:
+    """As with TLS, which takes its time: asyncio cancels the task, and prints when that raises."""
+
+    async def cancelled(is_over: bool) -> bool:
+        scheduler = Scheduler(Job(1, "127.0.0.1", 9, role="scheduler"))
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            there = socket.create_connection(server.getsockname())
+            here, _ = server.accept()
+        with there:
+            task = asyncio.create_task(scheduler._call(*await asyncio.open_connection(sock=here)))
+            there.sendall(packed(hello={"role": "server", "rank": 0}))
+            while not scheduler.servers:
+                await asyncio.sleep(0.01)
+            if is_over:
+                scheduler._over.set()
+            task.cancel()
+            await asyncio.wait([task])
+        return task.cancelled()
+
+    assert [asyncio.run(cancelled(each)) for each in (True, False)] == [False, True]

@@ -445,6 +445,18 @@ def test_a_lost_worker_that_did_not_end_is_named(
     )
 
 
+def test_a_stopped_worker_ends_with_the_others() -> None:
+    text = "mixnet scheduler: rank 1 (process 8 on node2) has not answered for 15 s: it has been stopped."
+    scheduler = shell("scheduler", f"echo '{text}'; exit 1", is_worker=False)
+    stopped = shell("rank 1", "trap 'echo saved; exit 3' TERM; kill -STOP $$; sleep 60")
+    out = io.StringIO()
+    begin = time.monotonic()
+    assert Supervisor(out).run([scheduler, shell("rank 0", "sleep 0.5; exit 75"), stopped]) == 75
+    assert time.monotonic() - begin < 4  # neither GRACE nor TERM
+    assert "[rank 1] saved\n" in out.getvalue()
+    assert "mixnet-launch: rank 1 failed first (the others lost it" in out.getvalue()
+
+
 def test_all_end_when_one_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mixnet.tools.launch.supervise.GRACE", 0.3)
     monkeypatch.setattr("mixnet.tools.launch.supervise.TERM", 1.0)

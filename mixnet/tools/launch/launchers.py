@@ -73,7 +73,7 @@ def _watched(plan: Plan, env: Mapping[str, str]) -> str:
     return (
         f"cd {shlex.quote(plan.folder or os.getcwd())} || exit 68; {exports(env)} exec 3<&0; "
         f"setsid {shlex.join(plan.command)} </dev/null & child=$!; "
-        f"(cat <&3 >/dev/null; kill -TERM -$child; sleep 10; kill -KILL -$child) >/dev/null 2>&1 & "
+        "(cat <&3; kill -TERM -$child; kill -CONT -$child; sleep 10; kill -KILL -$child) >/dev/null 2>&1 & "
         f"wait $child; code=$?; kill $! 2>/dev/null; exit $code"
     )
 

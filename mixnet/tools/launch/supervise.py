@@ -26,6 +26,7 @@ TERM = 10.0  # seconds between asking a process to end and ending it
 _RESTARTS = 20  # of servers, in one job
 _LOST_MEANING = "the others lost it; was it stopped, its machine switched off, or the network cut?"
 _LOST = re.compile(r"mixnet scheduler: (rank \d+) \(")
+_SILENT = re.compile(r"mixnet scheduler: (rank \d+) \(.*\) has not answered")
 
 
 @dataclass
@@ -166,7 +167,7 @@ class Supervisor:
             self._start_again()
             scheduler = self.running[0]
             if not scheduler.process.is_worker and scheduler.code:
-                self._let_end(GRACE, workers)
+                self._let_end(GRACE, workers, except_silent=True)
                 return self._first([*workers, scheduler])
             time.sleep(0.05)
         return None
@@ -183,7 +184,7 @@ class Supervisor:
 
     def _first(self, candidates: Sequence[Running]) -> Running:
         """Of those that failed the first one that did so by itself."""
-        self._let_end(GRACE, candidates)
+        self._let_end(GRACE, candidates, except_silent=True)
         failed = [each for each in candidates if each.code]
         by_themselves = [each for each in failed if not _is_of_another(each.code)]
         # The scheduler ended because of it.
@@ -208,18 +209,20 @@ class Supervisor:
         causes = [name for name, code in codes.items() if not _is_of_another(code)]
         return [*lost, *causes, failed.process.name][0]
 
-    def _lost(self) -> list[str]:
+    def _lost(self, pattern: re.Pattern[str] = _LOST) -> list[str]:
         """The worker that the scheduler says was lost, if it does."""
         lines = self.running[0].output.last("scheduler")
-        return [match[1] for line in lines if (match := _LOST.match(line))]
+        return [match[1] for line in lines if (match := pattern.match(line))]
 
-    def _let_end(self, seconds: float, processes: Sequence[Running]) -> None:
+    def _let_end(
+        self, seconds: float, processes: Sequence[Running], except_silent: bool = False
+    ) -> None:
+        """Wait until processes have ended; not for those of which the scheduler says that they are silent."""
         end = time.monotonic() + seconds
-        while (
-            any(each.code is None for each in processes)
-            and time.monotonic() < end
-            and not self.signal
-        ):
+        while not self.signal and time.monotonic() < end:
+            silent = self._lost(_SILENT) if except_silent else []
+            if all(each.code is not None or each.process.name in silent for each in processes):
+                return
             time.sleep(0.05)
 
     def _end_all(self) -> None:
@@ -231,6 +234,7 @@ class Supervisor:
                     each.handle.stdin.close()
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(each.handle.pid, number)
+                    os.killpg(each.handle.pid, signal.SIGCONT)  # a stopped one reacts to no SIGTERM
             end = time.monotonic() + TERM
             while any(each.code is None for each in left) and time.monotonic() < end:
                 time.sleep(0.02)

@@ -1,13 +1,13 @@
 """``mx.why(thing)``: why something is the way it is, answered from what the runtime has recorded."""
 
 import sys
-import types
 from typing import Any
 
+from mixnet.process.lazy import CustomModule
 from mixnet.widgets.why.question import Answer as Answer
 
 
-class _Called(types.ModuleType):
+class _Called(CustomModule):
     """Makes the package callable: ``mx.why(net)``."""
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
