@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mixnet.base import DTypeError, MXNetError, RankError, ShapeError, checked_shape
-from mixnet.dtype import as_dtype
+from mixnet.dtype import BY_CODE, as_dtype
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, made_in
 from mixnet.graph.subgraph import SubGraph
@@ -616,18 +616,13 @@ def check_one_shape(node: Node, shape: Shape, least: int = 1) -> None:
 
 
 def _declared(node: Node) -> np.dtype:
-    from_code = {
-        "0": "float32",
-        "1": "float64",
-        "2": "float16",
-        "3": "uint8",
-        "4": "int32",
-        "5": "int8",
-        "6": "int64",
-    }
     text = node.attrs["__dtype__"]
     try:
-        return as_dtype(from_code.get(text, text))
+        return BY_CODE[int(text)] if text.isdecimal() else as_dtype(text)
+    except KeyError:
+        raise DTypeError(
+            f"Variable {node.name!r}: __dtype__={text!r} is not a code of a dtype."
+        ) from None
     except DTypeError as error:
         raise DTypeError(f"Variable {node.name!r}: its attribute __dtype__: {error}") from None
 

@@ -23,7 +23,7 @@ from mixnet.base import (
     UnknownAttributeError,
     did_you_mean,
 )
-from mixnet.dtype import as_dtype
+from mixnet.dtype import CODES, as_dtype
 from mixnet.files.reading import text_of
 from mixnet.files.whole_file import write_whole
 from mixnet.graph.draws import note_copies
@@ -640,17 +640,7 @@ def Variable(
         if value is not None:
             attrs[f"__{key}__"] = to_text(value)
     if dtype is not None:
-        from_dtype = as_dtype(dtype)
-        codes = {
-            "float32": 0,
-            "float64": 1,
-            "float16": 2,
-            "uint8": 3,
-            "int32": 4,
-            "int8": 5,
-            "int64": 6,
-        }
-        attrs["__dtype__"] = str(codes.get(from_dtype.name, from_dtype.name))
+        attrs["__dtype__"] = str(CODES[as_dtype(dtype)])
     if init is not None:
         attrs["__init__"] = init if isinstance(init, str) else init.dumps()
     if stype is not None:

@@ -101,10 +101,10 @@ class Batch:
             values: the inputs.
             numbers: of those calls that take numbers.
         """
-        here = state
-        if here.recording or here.bulk or here.trace is not None:
+        thread = state
+        if thread.recording or thread.bulk or thread.trace is not None:
             return None
-        segment = here.segment
+        segment = thread.segment
         if segment is None or segment.context is not self._context or segment.finished:
             segment = record.open_segment(self._context)
         slots = [each.slot if each.segment is segment else segment.leaf(each) for each in values]
