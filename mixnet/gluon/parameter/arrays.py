@@ -23,9 +23,8 @@ def arrays_on(parameters: Mapping[str, Parameter], context: Context) -> dict[str
     arrays = {}
     for name, each in parameters.items():
         plain = type(each) is Parameter and each._stype == "default" and state.trace is None
-        array = (
-            each._arrays.get(context) if plain else None
-        )  # without a call: every step comes here
+        # Without a call: every step comes here.
+        array = each._arrays.get(context) if plain else None
         arrays[name] = each.data(context) if array is None else array
     return arrays
 
