@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as onp
 
-from mixnet.base import AttributeTypeError, NotDefinedError
+from mixnet.base import AttributeTypeError, NotDefinedError, UnknownAttributeError
 from mixnet.numpy import fallback
 from mixnet.numpy.ndarray import ndarray
 
@@ -82,3 +82,25 @@ def with_array_function_protocol(func: Callable[..., Any]) -> Any:
 def with_array_ufunc_protocol(func: Callable[..., Any]) -> Any:
     """Kept for tests written for MXNet: every NumPy that mixnet takes has the protocol."""
     return func
+
+
+_LISTS = {
+    "_NUMPY_ARRAY_FUNCTION_LIST": lambda function: hasattr(function, "__wrapped__"),
+    "_NUMPY_ARRAY_UFUNC_LIST": lambda function: isinstance(function, onp.ufunc),
+}
+"""Lists of MXNet that other libraries import, with what NumPy dispatches: functions and ufuncs."""
+
+
+def __getattr__(name: str) -> list[str]:
+    """The names of the functions of ``mx.np`` that NumPy's functions of one of the two protocols call."""
+    if name not in _LISTS:
+        raise UnknownAttributeError(f"module {__name__!r} has no attribute {name!r}.")
+    from mixnet import numpy as np  # which imports this module
+
+    dispatches = _LISTS[name]
+    return [
+        f"{prefix}{each}"
+        for prefix, ours, theirs in (("", np, onp), ("linalg.", np.linalg, onp.linalg))
+        for each in dir(ours)
+        if not each.startswith("_") and dispatches(getattr(theirs, each, None))
+    ]

@@ -109,3 +109,14 @@ def test_scalars_of_numpy_leave_the_dtype_to_arrays(text: str, dtype: str) -> No
         "i": np.array([1, 2, 3], dtype="int32"),
     }
     assert eval(text, names).dtype == dtype
+
+
+def test_lists_of_what_numpy_dispatches_as_other_libraries_import_them() -> None:
+    from mixnet.numpy import dispatch
+
+    functions, ufuncs = dispatch._NUMPY_ARRAY_FUNCTION_LIST, dispatch._NUMPY_ARRAY_UFUNC_LIST
+    assert {"mean", "concatenate", "linalg.norm", "einsum"} <= {*functions}
+    assert {"add", "exp", "maximum", "equal"} <= {*ufuncs}
+    assert not {*functions} & {*ufuncs}
+    with pytest.raises(AttributeError, match="has no attribute '_OTHER_LIST'"):
+        dispatch._OTHER_LIST  # noqa: B018
