@@ -615,14 +615,13 @@ def check_one_shape(node: Node, shape: Shape, least: int = 1) -> None:
         )
 
 
+_DTYPE_CODES = {*map(str, BY_CODE)}
+
+
 def _declared(node: Node) -> np.dtype:
     text = node.attrs["__dtype__"]
     try:
-        return BY_CODE[int(text)] if text.isdecimal() else as_dtype(text)
-    except KeyError:
-        raise DTypeError(
-            f"Variable {node.name!r}: __dtype__={text!r} is not a code of a dtype."
-        ) from None
+        return BY_CODE[int(text)] if text in _DTYPE_CODES else as_dtype(text)
     except DTypeError as error:
         raise DTypeError(f"Variable {node.name!r}: its attribute __dtype__: {error}") from None
 

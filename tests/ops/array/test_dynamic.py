@@ -216,13 +216,3 @@ def test_a_symbol_file_keeps_it(tmp_path: Any) -> None:
     for _ in range(2):
         assert loaded(nd.array(DATA), nd.array(MASK)).shape == (2, 3)
         loaded.hybridize()
-
-
-def test_a_custom_operator_says_its_shape_before_it_runs() -> None:
-    @mx.operator.register("says_no_extent")
-    class Open(mx.operator.CustomOpProp):
-        def infer_shape(self, in_shape: Any) -> Any:
-            return in_shape, [[-1]], []
-
-    with pytest.raises(mx.MXNetError, match="known before it runs"):
-        nd.Custom(nd.ones((2,)), op_type="says_no_extent")
