@@ -9,7 +9,8 @@ from mixnet.base import AttributeTypeError, ShapeError
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.schema.attributes import numbers
 from mixnet.passes.infer_shape import infer, is_known
-from mixnet.symbol.symbol import Symbol, arguments_printed
+from mixnet.symbol.inference_arguments import arguments_printed
+from mixnet.symbol.symbol import Symbol
 
 
 def table(symbol: Symbol, shapes: Mapping[str, Any]) -> list[dict[str, Any]]:
