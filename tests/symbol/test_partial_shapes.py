@@ -136,3 +136,8 @@ def test_a_shape_by_position_may_be_left_out() -> None:
 
 def test_no_dtype_by_name_is_float64_as_numpy_reads_it() -> None:
     assert sym.cos(X).infer_type(x=None) == ([np.float64], [np.float64], [])
+
+
+def test_an_error_of_inference_shows_an_empty_shape() -> None:
+    with mx.np_shape(True), pytest.raises(mx.MXNetError, match=r"of these shapes \(x: \(\)\)"):
+        sym.linalg.potri(X).infer_shape(x=())
