@@ -143,6 +143,32 @@ def test_names_of_inputs() -> None:
     ]  # fmt: skip
 
 
+def _first_names(symbol: Any, dtype: str, count: int) -> list[str]:
+    variables = symbol.list_arguments()
+    arrays = {name: mx.nd.ones((1,) if "m" in name else (2, 3), dtype=dtype) for name in variables}
+    for name in variables:
+        if "m" in name:
+            arrays[name] = arrays[name].astype("float32")
+    executor = symbol.bind(mx.cpu(), arrays, grad_req="null")
+    names: list[str] = []
+    executor.set_monitor_callback(lambda name, array: names.append(name), monitor_all=True)
+    executor.forward()
+    return [name for name in names if name.startswith("y_")][:count]
+
+
+def test_names_of_inputs_of_several_arrays() -> None:
+    """As MXNet 1.9.1 prints them."""
+    a, b = (mx.sym.Variable(name) for name in "ab")
+    ends = [mx.sym.Variable(f"m{i}") for i in range(4)]
+    joined = mx.sym.contrib.quantized_concat(a, b, *ends, dim=1, num_args=2, name="y")
+    assert _first_names(joined, "int8", 6) == [
+        "y_arg0", "y_arg1", "y_arg0_min", "y_arg0_max", "y_arg1_min", "y_arg1_max",
+    ]  # fmt: skip
+    at_least = mx.sym.np.atleast_1d(a.as_np_ndarray(), name="y")
+    assert _first_names(at_least, "float32", 1) == ["y_ary0"]
+    assert _first_names(mx.sym.amp_cast(a, dtype="float16", name="y"), "float32", 1) == ["y_input0"]
+
+
 @pytest.mark.parametrize(
     "network",
     [

@@ -12,6 +12,7 @@ from mixnet.graph.draws import drawing, note_copies
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.graph.subgraph import SubGraph
+from mixnet.ops.operator import Operator
 from mixnet.ops.registry import find
 from mixnet.util import is_np_shape
 
@@ -33,6 +34,9 @@ _MOST_OUTPUTS = {
     "_contrib_BatchNormWithReLU": 4, "_linalg_slogdet": 4, "_npi_norm": 4,
 }
 # fmt: on
+# MXNet has one operator for both faces; a single determinant has shape () under NumPy shapes, else (1,).
+_UNDER_NUMPY_SHAPES = {"_linalg_det": "_npi_det", "_linalg_slogdet": "_npi_slogdet"}
+_NAMES_IN_FILES = {name: in_file for in_file, name in _UNDER_NUMPY_SHAPES.items()}
 _CHANNELS_FIRST = (None, "NCW", "NCHW", "NCDHW")
 _WHERE_MORE: dict[str, Callable[[dict[str, Any]], bool]] = {
     "LeakyReLU": lambda attributes: attributes["act_type"] == "rrelu",
@@ -77,7 +81,7 @@ def _rows(graph: Graph) -> dict[str, Any]:
     nodes, pointers = [], [0]
     for node in graph.nodes:
         row: dict[str, Any] = {
-            "op": "null" if node.op is None else node.op.name,
+            "op": "null" if node.op is None else _name_in_file(node.op),
             "name": node.name,
         }
         if node.attrs:
@@ -104,6 +108,10 @@ def _body_rows(body: SubGraph) -> dict[str, Any]:
     return {**rows, "attrs": {_SCALARS: ["int", 1]}} if body.has_scalars else rows
 
 
+def _name_in_file(op: Operator) -> str:
+    return _NAMES_IN_FILES.get(op.name, op.name)
+
+
 def _outputs(node: Node) -> int:
     """The number of outputs of a node, as MXNet counts them."""
     if node.op is None:
@@ -111,7 +119,7 @@ def _outputs(node: Node) -> int:
     if node.op.calls_python:
         return node.op.num_visible(node.statics, len(node.inputs))
     count = node.op.num_outputs(node.statics, len(node.inputs))
-    most = _MOST_OUTPUTS.get(node.op.name, count)
+    most = _MOST_OUTPUTS.get(_name_in_file(node.op), count)
     where = _WHERE_MORE.get(node.op.name)
     if where is not None and not where(node.op.keywords(node.statics)):
         return count
@@ -397,7 +405,7 @@ def make_node(
 
     States that an old file omits become variables; with ``completed``, so do all other missing inputs.
     """
-    operator = find(op)
+    operator = find(_UNDER_NUMPY_SHAPES.get(op, op) if is_np_shape() else op)
     declared = {k: v for k, v in attrs.items() if k in operator.attributes}
     if bodies:
         declared["subgraphs"] = bodies

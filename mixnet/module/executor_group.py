@@ -271,7 +271,7 @@ class DataParallelExecutorGroup:
         shapes = {each.name: each.shape for each in inputs}
         if reshape:
             # Labels that are not given follow the batch; a parameter of another shape is an error.
-            partial, _, _ = self.symbol.infer_shape_partial(**shapes)
+            partial, _, _ = self.symbol._inferred_shapes((), shapes)[0]
             for name, shape in zip(self.arg_names, partial, strict=True):
                 if name not in self.param_names and is_known(shape) and shape:
                     shapes.setdefault(name, shape)

@@ -149,24 +149,59 @@ def call(name: str, *arrays: Any, out: Any = None, **attributes: Any) -> Any:
     return cls._operate(find(name), operands, attributes, out, name)
 
 
-def as_operator(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorator: a call with wrong arguments raises what an operator's does.
+def as_operator(operator: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorator for a function that MXNet generates from an operator.
 
-    For functions that MXNet generates from operators; others raise Python's TypeError, as MXNet's do.
+    A call with wrong arguments raises what an operator's does; that of another function raises Python's
+    TypeError, as in MXNet. Symbols get a node with the attributes that the call states, under ``name``
+    and with the user's attributes ``attr``; arrays ignore ``name``.
+
+    Args:
+        operator: its registered name.
     """
-    name = function.__name__
-    signature = inspect.signature(function)
 
-    @wraps(function)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except TypeError as error:
-            if isinstance(error, MXNetError):
-                raise
-            raise AttributeKindError(f"{name}: {error}. Call it as {name}{signature}.") from error
+    def decorated(function: Callable[P, R]) -> Callable[P, R]:
+        name = function.__name__
+        signature = inspect.signature(function)
 
-    return checked
+        @wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+            symbol = args[0] if args else next(iter(kwargs.values()), None)
+            try:
+                if is_array(symbol) and not isinstance(symbol, NDArray):
+                    of_node = {key: kwargs.pop(key) for key in ("name", "attr") if key in kwargs}
+                    stated = signature.bind(*args, **kwargs)
+                    return _composed(operator, stated, of_node)  # type: ignore[no-any-return]
+                kwargs.pop("name", None)
+                return function(*args, **kwargs)
+            except TypeError as error:
+                if isinstance(error, MXNetError):
+                    raise
+                raise AttributeKindError(
+                    f"{name}: {error}. Call it as {name}{signature}."
+                ) from error
+
+        return checked
+
+    return decorated
+
+
+def _composed(operator: str, stated: inspect.BoundArguments, of_node: dict[str, Any]) -> Any:
+    """The node of a generated function: its symbols, and the attributes that were stated."""
+    symbols: list[Any] = []
+    attributes: dict[str, Any] = {}
+    if operator.startswith("_npi_"):  # behind a function of Python, which states its defaults
+        stated.apply_defaults()
+    for name, value in stated.arguments.items():
+        if stated.signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
+            symbols.extend(value)
+        elif is_array(value) and name != "out":
+            symbols.append(value)
+        elif name == "dtype":
+            attributes[name] = name_of(value)
+        elif name != "out":
+            attributes[name] = value
+    return type(symbols[0])._apply(find(operator), symbols, attributes, operator, **of_node)
 
 
 def check_array(name: str, value: object) -> None:

@@ -388,7 +388,7 @@ hamming = _window("hamming", "Hamming")
 blackman = _window("blackman", "Blackman")
 
 
-@as_operator
+@as_operator("_np_copy")
 def copy(a: Operand, out: Operable | None = None) -> Any:
     """A new array with the same content.
 

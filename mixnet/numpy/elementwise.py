@@ -207,7 +207,7 @@ for _function in FUNCTIONS.values():
     _function.__module__ = "mixnet.numpy"  # where pickle looks for it
 
 
-@as_operator
+@as_operator("_npi_around")
 def around(x: Operand, decimals: int = 0, out: Operable | None = None) -> Any:
     """Rounded to ``decimals`` digits after the point, halves to even.
 
@@ -222,7 +222,7 @@ def around(x: Operand, decimals: int = 0, out: Operable | None = None) -> Any:
     return call("_npi_around", x, out=out, decimals=decimals)
 
 
-@as_operator
+@as_operator("_npi_around")
 def round(x: Operand, decimals: int = 0, out: Operable | None = None) -> Any:
     """Rounded to ``decimals`` digits after the point, halves to even.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mixnet.numpy.call import Array, Operable, Operand
 
 
-@as_operator
+@as_operator("_np_dot")
 def dot(a: Operand, b: Operand, out: Operable | None = None) -> Any:
     """Product over the last axis of ``a`` and the second to last, or only, one of ``b``.
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mixnet.numpy.call import Array, Operable, Operand
 
 
-@as_operator
+@as_operator("_np_sum")
 def sum(
     a: Operand,
     axis: int | Sequence[int] | None = None,
@@ -39,7 +39,7 @@ def sum(
     return call("_np_sum", a, out=out, keepdims=keepdims, **attributes)
 
 
-@as_operator
+@as_operator("_np_prod")
 def prod(
     a: Operand,
     axis: int | Sequence[int] | None = None,
@@ -65,7 +65,7 @@ def prod(
 product = prod
 
 
-@as_operator
+@as_operator("_np_max")
 def max(
     a: Operand,
     axis: int | Sequence[int] | None = None,
@@ -85,7 +85,7 @@ def max(
     return call("_np_max", a, out=out, axis=as_axes(axis), keepdims=keepdims, initial=initial)
 
 
-@as_operator
+@as_operator("_np_min")
 def min(
     a: Operand,
     axis: int | Sequence[int] | None = None,
@@ -108,7 +108,7 @@ def min(
 amax, amin = max, min
 
 
-@as_operator
+@as_operator("_np_all")
 def all(
     a: Operand,
     axis: int | Sequence[int] | None = None,
@@ -126,7 +126,7 @@ def all(
     return call("_np_all", a, out=out, axis=as_axes(axis), keepdims=keepdims)
 
 
-@as_operator
+@as_operator("_np_any")
 def any(
     a: Operand,
     axis: int | Sequence[int] | None = None,
@@ -253,7 +253,7 @@ def argmin(a: Operand, axis: int | Sequence[int] | None = None, out: Operable | 
     return call("_npi_argmin", a, out=out, axis=axis)
 
 
-@as_operator
+@as_operator("_np_cumsum")
 def cumsum(
     a: Operand,
     axis: int | Sequence[int] | None = None,
@@ -268,7 +268,7 @@ def cumsum(
         dtype: of the sums and the result.
         out: an array for the result.
     """
-    return call("cumsum", a, out=out, axis=axis, dtype=name_of(dtype))
+    return call("_np_cumsum", a, out=out, axis=axis, dtype=name_of(dtype))
 
 
 def diff(

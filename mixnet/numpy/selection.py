@@ -1,4 +1,4 @@
-"""Selecting, sorting and changing elements of ``mx.np`` arrays."""
+"""Selecting, sorting and changing elements of ``mx.np`` arrays, and their diagonals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as onp
 
 from mixnet.base import AttributeValueError, IndexingError, NotDefinedError
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.numpy.call import NUMBERS, as_array, call, check_array, is_array
+from mixnet.numpy.call import NUMBERS, as_array, as_operator, call, check_array, is_array
 from mixnet.ops.schema.ranges import AxisOf
 
 if TYPE_CHECKING:
@@ -116,7 +116,10 @@ def take(
         raise NotDefinedError(f"take: mode={mode!r} is not one of 'clip', 'wrap', 'raise'.")
     check_array("take", a)
     places = as_array(onp.asarray(indices) if not is_array(indices) else indices, a)
-    if mode == "raise" and hasattr(places, "asnumpy"):
+    if not isinstance(a, NDArray):
+        flat = a if axis is not None else call("_npx_reshape", a, newshape=(-1,))
+        return call("take", flat, places, axis=axis or 0, mode=mode)
+    if mode == "raise" and isinstance(places, NDArray):
         AxisOf().check("take", "axis", axis, a.ndim)
         extent = a.size if axis is None else a.shape[axis]
         known = places._value.array
@@ -133,6 +136,72 @@ def take(
     if axis is None:
         return call("take", a.reshape(-1), places, out=out, axis=0, mode=mode)
     return call("take", a, places, out=out, axis=axis, mode=mode)
+
+
+def tril(m: Operand, k: int = 0) -> Any:
+    """Zeros above diagonal ``k``.
+
+    Args:
+        m: at least two axes; the last two are matrices.
+        k: 0 is the main diagonal, 1 the one above it.
+    """
+    return call("_npi_tril", m, k=k)
+
+
+@as_operator("_np_trace")
+def trace(
+    a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1, out: Operable | None = None
+) -> Any:
+    """Sum of a diagonal.
+
+    Args:
+        a: at least two axes.
+        offset: which diagonal: 0 is the main one, 1 the one above it.
+        axis1: the rows.
+        axis2: the columns.
+        out: an array for the result.
+    """
+    return call("_np_trace", a, out=out, offset=offset, axis1=axis1, axis2=axis2)
+
+
+@as_operator("_np_diag")
+def diag(array: Operand, k: int = 0, out: Operable | None = None) -> Any:
+    """A diagonal of a matrix, or the matrix with a 1-D array as diagonal.
+
+    Args:
+        array: one axis or two.
+        k: 0 is the main diagonal, 1 the one above it.
+        out: an array for the result.
+    """
+    return call("_np_diag", array, out=out, k=k)
+
+
+@as_operator("_np_diagflat")
+def diagflat(array: Operand, k: int = 0, out: Operable | None = None) -> Any:
+    """The matrix with the flattened array as diagonal ``k``.
+
+    Args:
+        array: any shape.
+        k: 0 is the main diagonal, 1 the one above it.
+        out: an array for the result.
+    """
+    return call("_np_diagflat", array, out=out, k=k)
+
+
+@as_operator("_np_diagonal")
+def diagonal(
+    a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1, out: Operable | None = None
+) -> Any:
+    """A diagonal of two axes, along a new last axis.
+
+    Args:
+        a: at least two axes.
+        offset: which diagonal: 0 is the main one, 1 the one above it.
+        axis1: the rows.
+        axis2: the columns.
+        out: an array for the result.
+    """
+    return call("_np_diagonal", a, out=out, offset=offset, axis1=axis1, axis2=axis2)
 
 
 def _check_order(name: str, order: str | None) -> None:

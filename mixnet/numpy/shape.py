@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mixnet.numpy.call import Array, Operable, Operand
 
 
-@as_operator
+@as_operator("_np_reshape")
 def reshape(
     a: Operand, newshape: int | Sequence[int], order: str = "C", out: Operable | None = None
 ) -> Any:
@@ -75,20 +75,21 @@ def shape(a: Array | ArrayLike) -> tuple[int, ...]:
     return tuple(a.shape) if is_array(a) else onp.shape(a)
 
 
-@as_operator
-def transpose(a: Operand, axes: Sequence[int] | None = None) -> Any:
+@as_operator("_np_transpose")
+def transpose(a: Operand, axes: Sequence[int] | None = None, out: Operable | None = None) -> Any:
     """Axes in another order, reversed by default.
 
     Args:
         a: any shape.
         axes: a permutation of the axes; None reverses them.
+        out: an array for the result.
     """
     if axes is not None and not len(axes) and isinstance(a, NDArray) and a.ndim:
         raise AttributeValueError(
             f"transpose: axes={axes!r} names no axes, but the array has {a.ndim}; name all of them, or "
             f"leave axes out to reverse them."
         )
-    return call("_np_transpose", a, axes=None if axes is None else tuple(axes))
+    return call("_np_transpose", a, out=out, axes=None if axes is None else tuple(axes))
 
 
 def swapaxes(a: Operand, axis1: int, axis2: int) -> Any:
@@ -102,16 +103,23 @@ def swapaxes(a: Operand, axis1: int, axis2: int) -> Any:
     return call("_npi_swapaxes", a, dim1=axis1, dim2=axis2)
 
 
-@as_operator
-def moveaxis(a: Operand, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
+@as_operator("_np_moveaxis")
+def moveaxis(
+    a: Operand,
+    source: int | Sequence[int],
+    destination: int | Sequence[int],
+    out: Operable | None = None,
+) -> Any:
     """Axes moved from ``source`` to ``destination``.
 
     Args:
         a: any shape.
         source: one axis or several.
         destination: as many: where they are in the result.
+        out: an array for the result.
     """
-    return call("_np_moveaxis", a, source=as_axes(source), destination=as_axes(destination))
+    ends = {"source": as_axes(source), "destination": as_axes(destination)}
+    return call("_np_moveaxis", a, out=out, **ends)
 
 
 def rollaxis(a: Array, axis: int, start: int = 0) -> Any:
@@ -140,7 +148,7 @@ def expand_dims(a: Operand, axis: int) -> Any:
     return call("expand_dims", a, axis=axis)
 
 
-@as_operator
+@as_operator("_np_squeeze")
 def squeeze(
     a: Operand, axis: int | Sequence[int] | None = None, out: Operable | None = None
 ) -> Any:
@@ -385,21 +393,27 @@ def dsplit(ary: Array, indices_or_sections: int | Sequence[int]) -> list[Any]:
     return split(ary, indices_or_sections, 2)
 
 
-@as_operator
-def repeat(a: Array, repeats: int | Sequence[int], axis: int | None = None) -> Any:
+@as_operator("repeat")
+def repeat(
+    a: Array,
+    repeats: int | Sequence[int],
+    axis: int | None = None,
+    out: Operable | None = None,
+) -> Any:
     """Every element ``repeats`` times along ``axis``, of the flattened array by default.
 
     Args:
         a: any shape.
         repeats: a number, or one for each position along ``axis``.
         axis: along which; None flattens first.
+        out: an array for the result.
     """
     if isinstance(repeats, (int, onp.integer)):
-        return call("repeat", a, repeats=int(repeats), axis=axis)
+        return call("repeat", a, out=out, repeats=int(repeats), axis=axis)
     counts = onp.asarray(repeats.asnumpy() if isinstance(repeats, NDArray) else repeats)
     flat = a if axis is not None else ravel(a)
     where = onp.repeat(onp.arange(flat.shape[axis or 0]), counts)
-    return call("take", flat, as_array(where, a), axis=axis or 0)
+    return call("take", flat, as_array(where, a), out=out, axis=axis or 0)
 
 
 def tile(A: Operand, reps: int | Sequence[int]) -> Any:
@@ -458,16 +472,22 @@ def fliplr(m: Array) -> Any:
     return flip(m, 1)
 
 
-@as_operator
-def roll(a: Operand, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Any:
+@as_operator("_np_roll")
+def roll(
+    a: Operand,
+    shift: int | Sequence[int],
+    axis: int | Sequence[int] | None = None,
+    out: Operable | None = None,
+) -> Any:
     """Elements shifted along axes, from the end back to the beginning; the flattened array by default.
 
     Args:
         a: any shape.
         shift: by how many positions; one number for each axis if there are several.
         axis: one axis or several; None flattens first, and restores the shape.
+        out: an array for the result.
     """
-    return call("_np_roll", a, shift=as_axes(shift), axis=as_axes(axis))
+    return call("_np_roll", a, out=out, shift=as_axes(shift), axis=as_axes(axis))
 
 
 def rot90(m: Operand, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
@@ -481,73 +501,18 @@ def rot90(m: Operand, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
     return call("_npi_rot90", m, k=k, axes=as_axes(axes))
 
 
-def tril(m: Operand, k: int = 0) -> Any:
-    """Zeros above diagonal ``k``.
-
-    Args:
-        m: at least two axes; the last two are matrices.
-        k: 0 is the main diagonal, 1 the one above it.
-    """
-    return call("_npi_tril", m, k=k)
-
-
-@as_operator
-def trace(
-    a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1, out: Operable | None = None
-) -> Any:
-    """Sum of a diagonal.
-
-    Args:
-        a: at least two axes.
-        offset: which diagonal: 0 is the main one, 1 the one above it.
-        axis1: the rows.
-        axis2: the columns.
-        out: an array for the result.
-    """
-    return call("_np_trace", a, out=out, offset=offset, axis1=axis1, axis2=axis2)
-
-
-@as_operator
-def diag(array: Operand, k: int = 0) -> Any:
-    """A diagonal of a matrix, or the matrix with a 1-D array as diagonal.
-
-    Args:
-        array: one axis or two.
-        k: 0 is the main diagonal, 1 the one above it.
-    """
-    return call("_np_diag", array, k=k)
-
-
-@as_operator
-def diagflat(array: Operand, k: int = 0) -> Any:
-    """The matrix with the flattened array as diagonal ``k``."""
-    return call("_np_diagflat", array, k=k)
-
-
-@as_operator
-def diagonal(a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """A diagonal of two axes, along a new last axis.
-
-    Args:
-        a: at least two axes.
-        offset: which diagonal: 0 is the main one, 1 the one above it.
-        axis1: the rows.
-        axis2: the columns.
-    """
-    return call("_np_diagonal", a, offset=offset, axis1=axis1, axis2=axis2)
-
-
 def _atleast(ndim: int) -> Any:
-    def atleast(*arys: Operand) -> Any:
-        results = call(f"_np_atleast_{ndim}d", *[as_array(each) for each in arys])
-        return results
+    operator = f"_np_atleast_{ndim}d"
+
+    def atleast(*arys: Operand, out: Operable | None = None) -> Any:
+        return call(operator, *[as_array(each) for each in arys], out=out)
 
     atleast.__name__ = atleast.__qualname__ = f"atleast_{ndim}d"
     atleast.__doc__ = (
         f"Arrays with at least {ndim} axes.\n\nArgs:\n    arys: arrays; the result is one array for "
-        f"one, a list for several.\n"
+        f"one, a list for several.\n    out: an array for the result, a list for several.\n"
     )
-    return atleast
+    return as_operator(operator)(atleast)
 
 
 atleast_1d = _atleast(1)

@@ -140,11 +140,14 @@ class Inference:
         except MXNetError:
             raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            shapes = ", ".join(f"{e.node.name}: {self.shapes.get(e)}" for e in node.inputs)
             raise ShapeError(
                 f"Node {node.name!r} ({node.op.name}) does not take inputs of these shapes "
-                f"({shapes}): {str(error).rstrip('.')}.{made_in(node)}"
+                f"({self._shapes_of_inputs(node)}): {str(error).rstrip('.')}.{made_in(node)}"
             ) from None
+
+    def _shapes_of_inputs(self, node: Node) -> str:
+        shapes = {entry.node.name: self.shapes.get(entry, "unknown") for entry in node.inputs}
+        return ", ".join(f"{name}: {shape}" for name, shape in shapes.items())
 
     def _infer_node(self, node: Node) -> None:
         """Infer at one node; equal calls on fully known inputs are evaluated once."""
@@ -393,15 +396,13 @@ class Inference:
 
     def _refused(self, node: Node, error: Exception) -> ShapeError:
         """The error for inputs that a node's operator failed on."""
-        shapes = {e.node.name: self.shapes.get(e) for e in node.inputs}
-        inputs = ", ".join(f"{name}: {shape or 'unknown'}" for name, shape in shapes.items())
         because = reason(
             node.op, node.statics, [self.shapes.get(e) for e in node.inputs], error
         ).rstrip(".")
         kind = type(error) if isinstance(error, ShapeError) else ShapeError
         return kind(
             f"Node {node.name!r} ({node.op.name}) does not take inputs of these shapes "
-            f"({inputs}){f': {because}' if because else ''}.{made_in(node)}"
+            f"({self._shapes_of_inputs(node)}){f': {because}' if because else ''}.{made_in(node)}"
         )
 
     def _forward(self, node: Node) -> None:

@@ -28,7 +28,8 @@ from mixnet.passes.infer_shape import infer
 from mixnet.passes.infer_storage import infer_gradient_storage, infer_storage
 from mixnet.passes.place_devices import group_of
 from mixnet.symbol.executor import Bound, Executor, same_memory
-from mixnet.symbol.symbol import Symbol, is_whole
+from mixnet.symbol.inference_arguments import is_whole
+from mixnet.symbol.symbol import Symbol
 from mixnet.util import is_np_shape
 
 
@@ -262,7 +263,7 @@ def requests_by_name(names: Sequence[str], grad_req: Any) -> dict[str, str]:
 def _unknown_shapes(
     symbol: Symbol, names: Sequence[str], known: Mapping[str, Any], unread: Mapping[str, Any]
 ) -> BindingError:
-    partial, _, _ = symbol.infer_shape_partial(**known)
+    partial, _, _ = symbol._inferred_shapes((), known)[0]
     unknown = [n for n, s in zip(names, partial, strict=True) if not s or 0 in s]
     return BindingError(
         f"simple_bind: the shapes of {', '.join(unknown) or 'some outputs'} cannot be inferred from "

@@ -24,11 +24,18 @@ _NUMBERED_TEXT = """
     hard_sigmoid log log10 log1p log2 logical_not make_loss max mean min nanprod nansum negative
     norm ones_like prod radians rcbrt reciprocal relu Reshape rint round rsqrt shape_array sigmoid
     sign sin sinh size_array slice slice_axis smooth_l1 SoftmaxActivation softmin softsign sort sqrt
-    square sum tan tanh topk transpose trunc zeros_like
+    square sum tan tanh topk transpose trunc zeros_like amp_cast
 """
 _NUMBERED = frozenset(_NUMBERED_TEXT.split())
 """Operators whose one input MXNet calls by its number; of the others it shows the parameter's name."""
-_OF_SEVERAL = {"_npi_concatenate": "data", "multi_sum_sq": "array_", "multi_all_finite": "array_"}
+_OF_SEVERAL = {
+    "_npi_concatenate": "data",
+    "multi_sum_sq": "array_",
+    "multi_all_finite": "array_",
+    "_np_atleast_1d": "ary",
+    "_np_atleast_2d": "ary",
+    "_np_atleast_3d": "ary",
+}
 """What variadic operators call an input, before its number; ``arg`` by default."""
 
 
@@ -37,7 +44,17 @@ def input_name(node: Node, place: int) -> str:
     op = node.op
     if not isinstance(op, Op) or op.name in _NUMBERED:
         return f"{node.name}_input{place}"
+    if op.name == "_contrib_quantized_concat":
+        return f"{node.name}_{_of_ranges(place, len(node.inputs) // 3)}"
     if op.variadic:
         return f"{node.name}_{_OF_SEVERAL.get(op.name, 'arg')}{place}"
     names = op.argument_names(node.statics)
     return f"{node.name}_{names[place]}" if place < len(names) else f"{node.name}_input{place}"
+
+
+def _of_ranges(place: int, count: int) -> str:
+    """The name of one of ``count`` arrays, or of an end of its range; these follow, two for each array."""
+    if place < count:
+        return f"arg{place}"
+    array, end = divmod(place - count, 2)
+    return f"arg{array}_{('min', 'max')[end]}"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -39,53 +37,17 @@ from mixnet.passes.infer_shape import Inference, Question, infer
 from mixnet.passes.lower_precision import remove_casts
 from mixnet.process.lazy import names_of_one_file
 from mixnet.symbol.attribute_order import listed
+from mixnet.symbol.inference_arguments import (
+    arguments_printed,
+    check_shapes,
+    is_whole,
+    warn_of_unknown,
+)
 from mixnet.util import is_np_shape
 
 if TYPE_CHECKING:
     from mixnet.dtype import DTypeLike
     from mixnet.ndarray.ndarray import NDArray
-
-
-@contextlib.contextmanager
-def arguments_printed(
-    method: str, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> Iterator[None]:
-    """Print the arguments of an inference that fails, as MXNet does; the error is raised again."""
-    try:
-        yield
-    except MXNetError as error:
-        if (args and kwargs) or type(error) is AttributeTypeError:  # before anything is inferred
-            raise
-        print(f"{method} error. Arguments:")
-        for i, each in enumerate(args):
-            print(f"  #{i}: {each}")
-        for name, each in kwargs.items():
-            print(f"  {name}: {each}")
-        raise
-
-
-_MOST_NAMED = 10  # arguments that a warning lists
-
-
-def _warn_of_unknown(
-    kind: str, names: Sequence[str], values: Sequence[Any], is_known: Callable[[Any], bool]
-) -> None:
-    """Warn the caller of an inference which arguments it does not determine."""
-    unknown = [f"{n}: {v}" for n, v in zip(names, values, strict=True) if not is_known(v)]
-    if len(unknown) > _MOST_NAMED:
-        unknown[_MOST_NAMED:] = ["..."]
-    warnings.warn(
-        f"The {kind} of these arguments cannot be inferred; give them, too:\n\t"
-        + "\n\t".join(unknown),
-        stacklevel=3,
-    )
-
-
-def is_whole(shape: Any) -> bool:
-    """Whether a shape has no unknown part: () and 0 are unknown, except under numpy shapes."""
-    if is_np_shape():
-        return shape is not None and min(shape, default=0) >= 0
-    return bool(shape) and min(shape) > 0
 
 
 class Symbol:
@@ -331,8 +293,8 @@ class Symbol:
                     f"{method}: there is no variable {key!r}; the symbol has "
                     f"{', '.join(sorted(known))}.{did_you_mean(key, known)}"
                 )
-        by_name = {**dict(zip(self.list_arguments(), args, strict=False)), **kwargs}
-        return {name: value for name, value in by_name.items() if value is not None}
+        by_position = zip(self.list_arguments(), args, strict=False)
+        return {**{n: value for n, value in by_position if value is not None}, **kwargs}
 
     def _inferred(
         self, question: Question, shapes: Mapping[str, Any], dtypes: Any = None
@@ -351,6 +313,13 @@ class Symbol:
 
         Under numpy shapes, which may be ``()`` and have extents 0, unknown is None and -1.
         """
+        check_shapes(args, kwargs)
+        return self._inferred_shapes(args, kwargs)[0]
+
+    def _inferred_shapes(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[tuple[list[Any], list[Any], list[Any]], bool]:
+        """Shapes of arguments, outputs and states, and whether those of arguments and outputs are known."""
         shapes = self._known_by_name("infer_shape", "shapes", args, kwargs)
         if not is_np_shape():
             shapes = {n: s for n, s in shapes.items() if not isinstance(s, tuple) or s}
@@ -360,11 +329,15 @@ class Symbol:
         def shape_of(entry: Entry) -> Any:
             return shapes_inferred.get(entry, unknown)
 
-        return (
+        results = (
             [shape_of(Entry(node)) for node in self.graph.arguments],
             [shape_of(entry) for entry in self._heads],
             [shape_of(Entry(node)) for node in self.graph.written_variables],
         )
+        # The shape of an output that was inferred may be (); that of an argument is unknown then.
+        outputs = (s or (1,) for e in self._heads if (s := shapes_inferred.get(e)) is not None)
+        are_outputs_known = [is_whole(shape) for shape in outputs] == [True] * len(self._heads)
+        return results, are_outputs_known and all(map(is_whole, results[0]))
 
     def infer_shape(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
         """Shapes of arguments, outputs and auxiliary states from those of some arguments.
@@ -378,24 +351,25 @@ class Symbol:
 
         Raises:
             ShapeError: shapes contradict each other; names the node. Like MXNet, it prints the arguments.
+            AttributeTypeError: a shape is no tuple.
         """
         with arguments_printed("infer_shape", args, kwargs):
-            shapes = self.infer_shape_partial(*args, **kwargs)
-        if all(map(is_whole, (*shapes[0], *shapes[1]))):
+            check_shapes(args, kwargs)
+            shapes, is_complete = self._inferred_shapes(args, kwargs)
+        if is_complete:
             return shapes
-        _warn_of_unknown("shapes", self.list_arguments(), shapes[0], is_whole)
+        warn_of_unknown("shapes", self.list_arguments(), shapes[0], is_whole)
         return None, None, None
 
     def _shapes(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
         """Like ``infer_shape``, without printing and warning."""
-        shapes = self.infer_shape_partial(*args, **kwargs)
-        if all(map(is_whole, (*shapes[0], *shapes[1]))):
-            return shapes
-        return None, None, None
+        shapes, is_complete = self._inferred_shapes(args, kwargs)
+        return shapes if is_complete else (None, None, None)
 
     def _dtypes_of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         by_name = self._known_by_name("infer_type", "dtypes", args, kwargs)
-        return {name: as_dtype(dtype) for name, dtype in by_name.items()}
+        # As NumPy reads it, None is float64.
+        return {n: as_dtype("float64" if d is None else d) for n, d in by_name.items()}
 
     def infer_type_partial(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
         """Like ``infer_type``, with its arguments, and with None for dtypes that cannot be inferred."""
@@ -425,7 +399,7 @@ class Symbol:
             types = self._types(*args, **kwargs)
         if types[0] is None:
             known, _, _ = self.infer_type_partial(*args, **kwargs)
-            _warn_of_unknown("dtypes", self.list_arguments(), known, lambda each: each is not None)
+            warn_of_unknown("dtypes", self.list_arguments(), known, lambda each: each is not None)
         return types
 
     def _types(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:

@@ -9,7 +9,8 @@ from mixnet.base import AttributeTypeError, ShapeError
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.schema.attributes import numbers
 from mixnet.passes.infer_shape import infer, is_known
-from mixnet.symbol.symbol import Symbol, arguments_printed
+from mixnet.symbol.inference_arguments import arguments_printed, check_shapes
+from mixnet.symbol.symbol import Symbol
 
 
 def table(symbol: Symbol, shapes: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -58,6 +59,7 @@ def shapes_of(symbol: Symbol, known: Mapping[str, Any]) -> Mapping[Entry, Any]:
             f"not {known!r:.60}."
         )
     with arguments_printed("infer_shape", (), known):
+        check_shapes((), known)
         symbol._known_by_name("infer_shape", "shapes", (), known)  # raises for an unknown name
         shapes = infer(symbol.graph, known).shapes
     unknown = [n.name for n in symbol.graph.nodes if not is_known(shapes.get(Entry(n)))]

@@ -32,7 +32,8 @@ def test_names_and_shapes(name: str) -> None:
     assert symbol.list_auxiliary_states() == info["list_auxiliary_states"]
     assert symbol.get_internals().list_outputs() == info["internals"]
     assert symbol.name == info["name"]
-    arguments, outputs, states = symbol.infer_shape(**info["given_shapes"])
+    shapes = {key: tuple(shape) for key, shape in info["given_shapes"].items()}
+    arguments, outputs, states = symbol.infer_shape(**shapes)
     assert [list(s) for s in arguments] == info["arg_shapes"]
     assert [list(s) for s in outputs] == info["out_shapes"]
     assert [list(s) for s in states] == info["aux_shapes"]

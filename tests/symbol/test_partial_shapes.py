@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 import mixnet as mx
@@ -111,3 +112,32 @@ def test_shapes_of_sources_follow_from_what_reads_them(make: Callable[[], mx.sym
 def test_no_axes_are_a_shape_with_numpy_shapes() -> None:
     with mx.util.np_shape():
         assert sym._internal._zeros(shape=()).infer_shape() == ([], [()], [])
+
+
+def test_the_shape_of_an_output_may_be_empty() -> None:
+    close = sym.contrib.allclose(X, Y)
+    assert close.infer_shape(x=(2, 3), y=(2, 3)) == ([(2, 3), (2, 3)], [()], [])
+
+
+@pytest.mark.parametrize("shape", [None, 3, "33", [3, 2]])
+def test_a_shape_by_name_is_a_tuple(shape: object) -> None:
+    for infer in (sym.cos(X).infer_shape, sym.cos(X).infer_shape_partial):
+        with pytest.raises(
+            TypeError, match=r"a shape is a tuple of whole numbers, such as .*, but 'x' is "
+        ):
+            infer(x=shape)
+
+
+def test_a_shape_by_position_may_be_left_out() -> None:
+    assert (X + Y).infer_shape(None, (2, 3))[1] == [(2, 3)]
+    with pytest.raises(TypeError, match=r"argument 1 is \[2\]"):
+        (X + Y).infer_shape((2,), [2])
+
+
+def test_no_dtype_by_name_is_float64_as_numpy_reads_it() -> None:
+    assert sym.cos(X).infer_type(x=None) == ([np.float64], [np.float64], [])
+
+
+def test_an_error_of_inference_shows_an_empty_shape() -> None:
+    with mx.np_shape(True), pytest.raises(mx.MXNetError, match=r"of these shapes \(x: \(\)\)"):
+        sym.linalg.potri(X).infer_shape(x=())

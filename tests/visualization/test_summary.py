@@ -110,3 +110,8 @@ def test_wrong_arguments_are_refused() -> None:
         mx.viz.print_summary(lenet(), shape={"softmax_label": (1,)})
     with pytest.raises(mx.MXNetError, match="no variable 'dat'"):
         mx.viz.print_summary(lenet(), shape={"dat": (1, 2)})
+
+
+def test_a_shape_that_is_a_list_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"'data' is \[1, 1, 28, 28\]"):
+        mx.viz.print_summary(lenet(), shape={"data": [1, 1, 28, 28]})

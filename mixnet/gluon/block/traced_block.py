@@ -25,7 +25,8 @@ from mixnet.runtime.trace.placed import PlacedGraph
 from mixnet.runtime.trace.trace_key import TraceKey
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec
-from mixnet.symbol.symbol import Symbol, arguments_printed
+from mixnet.symbol.inference_arguments import arguments_printed
+from mixnet.symbol.symbol import Symbol
 
 Runnable = GraphOp | PlacedGraph
 

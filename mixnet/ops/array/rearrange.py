@@ -197,9 +197,10 @@ def diag(data, *, k: int = 0, axis1: int = 0, axis2: int = 1):
         raise AxisError(
             f"diag: axis1={axis1} and axis2={axis2} must be two axes of data {data.shape}."
         )
-    if not -data.shape[axis1] < k < data.shape[axis2]:
+    # As in MXNet, the diagonals at either end have no elements.
+    if not -data.shape[axis1] <= k <= data.shape[axis2]:
         raise OperatorValueError(
             f"diag: k={k} is out of range: data {data.shape} has the diagonals "
-            f"{1 - data.shape[axis1]} to {data.shape[axis2] - 1}."
+            f"{-data.shape[axis1]} to {data.shape[axis2]}."
         )
     return jnp.diagonal(data, k, axis1, axis2)

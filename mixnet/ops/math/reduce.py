@@ -332,7 +332,7 @@ def topk(
     return (values, indices) if ret_typ == "both" else indices
 
 
-@op("cumsum", aliases=["_np_cumsum"], in_amp_lists=False)
+@op("_np_cumsum", aliases=["cumsum"], in_amp_lists=False)
 def cumsum(a, *, axis: Axis | None = None, dtype: DType | None = None):
     """Cumulative sum along ``axis``; of the flattened array if that is None."""
     counted = jnp.dtype("int64") if a.dtype == jnp.bool_ else a.dtype

@@ -145,6 +145,8 @@ def _regression_label(data: Any, label: Any) -> Any:
 
 def _regression(name: str, text: str, forward: Any, slope: Any) -> None:
     def regression(data, label, *, grad_scale: float = 1.0):
+        if not data.ndim:
+            raise ShapeError(f"{name}: data must have an axis of samples, not the shape ().")
         needed = _regression_label(data.shape, label.shape)
         if label.shape != needed:
             raise ShapeError(

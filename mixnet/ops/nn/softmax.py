@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import DTypeError, OperatorTypeError, ShapeError
-from mixnet.ops.array.plain import along, in_dtype, total
+from mixnet.ops.array.plain import along, in_dtype, shaped, total
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import op
-from mixnet.ops.schema.attributes import Axis, DType
+from mixnet.ops.schema.attributes import AxisOrScalar, DType
 from mixnet.private_jax.derivatives import CustomJVP
 
 
@@ -33,7 +33,9 @@ def _exponents(data: jax.Array, axis: int) -> Any:
 
 
 def softmax_along(data: jax.Array, axis: int) -> Any:
-    """exp(data), divided by its sum along ``axis``."""
+    """exp(data), divided by its sum along ``axis``; an array without axes counts as one element."""
+    if not data.ndim:
+        return shaped(softmax_along(shaped(data, (1,)), axis), ())
     return _softmax(data, axis=axis % data.ndim)
 
 
@@ -53,6 +55,8 @@ def _(primals: Any, tangents: Any, *, axis: int) -> tuple[Any, Any]:
 
 def log_softmax_along(data: jax.Array, axis: int) -> Any:
     """The logarithm of :func:`softmax_along`."""
+    if not data.ndim:
+        return shaped(log_softmax_along(shaped(data, (1,)), axis), ())
     axis %= data.ndim
     exponents = _exponents(data, axis)
     sums = total(jax.lax.exp(exponents), (axis,))
@@ -72,7 +76,7 @@ def softmax(
     data,
     length=None,
     *,
-    axis: Axis = -1,
+    axis: AxisOrScalar = -1,
     temperature: float | None = None,
     dtype: DType | None = None,
     use_length: bool | None = False,
@@ -101,7 +105,7 @@ def softmax(
         raise ShapeError(
             f"softmax: length has shape {length.shape}; data {data.shape} without axis {axis} is {rest}."
         )
-    inside = _inside(data, length, axis)
+    inside = _inside(data, length, axis) if data.ndim else length > 0
     out = softmax_along(jnp.where(inside, scaled, -jnp.inf), axis)
     return jnp.where(inside, out, 0).astype(dtype or data.dtype)
 
@@ -112,7 +116,7 @@ def softmax(
 def log_softmax(
     data,
     *,
-    axis: Axis = -1,
+    axis: AxisOrScalar = -1,
     temperature: float | None = None,
     dtype: DType | None = None,
     use_length: bool | None = False,
@@ -129,7 +133,7 @@ def log_softmax(
 def softmin(
     data,
     *,
-    axis: Axis = -1,
+    axis: AxisOrScalar = -1,
     temperature: float | None = None,
     dtype: DType | None = None,
     use_length: bool | None = False,

@@ -74,6 +74,9 @@ Pair = Annotated[Shape, Length(2), Range(1)]
 Axis = Annotated[int, AxisOf()]
 """Annotation: an axis of the first array."""
 
+AxisOrScalar = Annotated[int, AxisOf(of_scalars=True)]
+"""Annotation: an axis of the first array; 0 or -1 of one without axes, as if it had one element along it."""
+
 Axes = Annotated[Shape, AxisOf()]
 """Annotation: axes of the first array."""
 

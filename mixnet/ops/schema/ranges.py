@@ -93,9 +93,11 @@ class AxisOf:
 
     Args:
         new: how many axes more the result has: the axis is one of the result.
+        of_scalars: whether an array without axes counts as one with a single element along axis 0.
     """
 
     new: int = 0
+    of_scalars: bool = False
 
     def check(self, owner: str, name: str, value: object, ndim: int) -> None:
         """Whether an array of ``ndim`` axes has the axis, or all of several; None is no axis.
@@ -104,7 +106,7 @@ class AxisOf:
             AxisError: it has not; names owner and argument.
         """
         axes = value if isinstance(value, tuple) else (value,)
-        count = ndim + self.new
+        count = max(ndim + self.new, int(self.of_scalars))
         if all(axis is None or -count <= axis < count for axis in axes):
             return
         whose = "the result" if self.new else "the array"

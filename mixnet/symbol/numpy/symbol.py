@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as onp
@@ -32,15 +33,28 @@ class _Symbol(Symbol):
         cls, op: Op, symbols: Any, attributes: dict[str, Any], out: Any = None, called: str = ""
     ) -> Any:
         attributes = {k: v for k, v in attributes.items() if k != "ctx"}
+        return cls._apply(op, symbols, attributes, called or op.name)
+
+    @classmethod
+    def _apply(
+        cls,
+        op: Op,
+        symbols: Sequence[Any],
+        attributes: dict[str, Any],
+        called: str,
+        name: str | None = None,
+        attr: Mapping[str, object] | None = None,
+    ) -> Any:
+        # As in MXNet, an unknown dtype is not stated.
+        attributes = {k: v for k, v in attributes.items() if k != "dtype" or v is not None}
         if op.variadic:
             operands: list[Symbol] | dict[str, Symbol] = list(symbols)
         else:
             statics, _ = op.bind(attributes)
             operands = dict(zip(op.argument_names(statics), symbols, strict=False))
-        called = called or op.name
-        for prefix in ("_npi_", "_np_", "_npx_"):
+        for prefix in ("_npi_", "_np_", "_npx_", "_"):
             called = called.removeprefix(prefix)
-        return cls(compose(op, called, operands, attributes)._heads)
+        return cls(compose(op, called, operands, attributes, name, attr)._heads)
 
     @classmethod
     def _from_source(cls, source: object, context: object = None, dtype: object = None) -> Any:
@@ -82,7 +96,7 @@ class _Symbol(Symbol):
         shape = kwargs.get("newshape", args)
         if len(args) == 1 and isinstance(args[0], (tuple, list)):
             shape = args[0]
-        return functions.reshape(self, shape)
+        return functions.reshape(self, shape, order="C")
 
     def transpose(self, *axes: Any) -> Any:
         """Axes in another order, reversed by default."""
@@ -99,7 +113,7 @@ class _Symbol(Symbol):
 
     def flatten(self, order: str = "C") -> Any:
         """All elements in one axis."""
-        return functions.reshape(self, (-1,))
+        return functions.reshape(self, (-1,), order="C")
 
 
 def _sliced(symbol: _Symbol, key: object) -> Any:
@@ -157,11 +171,23 @@ _OF_EVERY_METHOD = {
 """What each method takes: the arguments of the function of its name, but the first."""
 
 
+_REDUCED = {"axis": None, "keepdims": False}
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(("sum", "prod", "max", "min"), _REDUCED),
+    **{name: {"axis": None} for name in ("cumsum", "squeeze", "repeat")},
+}
+"""Attributes that nodes of these methods state, though they are the defaults; so do files of MXNet."""
+
+
 def _method(name: str) -> Callable[..., Any]:
     function = getattr(functions, name)
+    defaults = _DEFAULTS.get(name, {})
+    parameters = tuple(inspect.signature(function).parameters)
 
     def method(self: Any, *args: object, **kwargs: object) -> Any:
-        return function(self, *args, **kwargs)
+        by_position = parameters[1 : len(args) + 1]
+        stated = {key: value for key, value in defaults.items() if key not in by_position}
+        return function(self, *args, **{**stated, **kwargs})
 
     method.__name__ = name
     method.__doc__ = with_arguments(function.__doc__ or "", _OF_EVERY_METHOD)

@@ -64,3 +64,23 @@ def test_elements_scattered_to_one_place_have_its_gradient():
     scattered.backward(mx.nd.array([5.0, 7.0]))
     assert scattered.asnumpy().tolist() == [2, 3]
     assert x.grad.asnumpy().tolist() == [5, 5, 7]
+
+
+@pytest.mark.parametrize(
+    ("shape", "k", "count"),
+    [
+        ((2, 3), -2, 0),
+        ((2, 3), 3, 0),
+        ((0, 3), 0, 0),
+        ((0, 3), 3, 0),
+        ((3, 0), -3, 0),
+        ((2, 3), 1, 2),
+    ],
+)
+def test_a_diagonal_may_be_empty(shape: tuple[int, int], k: int, count: int) -> None:
+    """As in MXNet 1.9.1, up to the diagonals at either end."""
+    with mx.util.np_shape(True):
+        assert mx.nd.diag(mx.nd.ones(shape), k=k).shape == (count,)
+        for beyond in (-shape[0] - 1, shape[1] + 1):
+            with pytest.raises(mx.MXNetError, match=f"k={beyond} is out of range"):
+                mx.nd.diag(mx.nd.ones(shape), k=beyond)

@@ -9,7 +9,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, nd
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import AttributeValueError, MXNetError, ShapeError
 
 
 def _random(*shape: int) -> np.ndarray:
@@ -284,3 +284,28 @@ def test_infinity_stays_in_its_place_in_columns() -> None:
     assert columns[0, 0].asnumpy().tolist() == [0, 1, 3, np.inf]  # as MXNet 1.9.1
     sums = nd.col2im(columns, kernel=(2, 2), output_size=(3, 3))
     assert np.isinf(sums.asnumpy()).sum() == 1
+
+
+def test_softmax_without_axes_is_that_of_one_element() -> None:
+    """As in MXNet 1.9.1, whatever the element is."""
+    x = mx.np.array(3.0)
+    for function, expected in [(mx.npx.softmax, 1.0), (mx.npx.log_softmax, 0.0)]:
+        for options in ({}, {"axis": 0}, {"temperature": 2.0}):
+            x.attach_grad()
+            with mx.autograd.record():
+                y = function(x, **options)
+            y.backward()
+            assert (y.shape, y.item(), x.grad.item()) == ((), expected, 0.0)
+        with pytest.raises(MXNetError, match="axis=1 is out of range"):
+            function(x, axis=1)
+    assert mx.nd.softmin(x.as_nd_ndarray()).asnumpy() == 1.0
+    length = mx.np.array(1, dtype="int32")
+    assert mx.npx.softmax(x, length=length, use_length=True).item() == 1.0
+    assert np.isnan(mx.npx.softmax(mx.np.array(np.inf)).item())
+
+
+def test_regression_needs_samples() -> None:
+    for name in ("LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput"):
+        x = mx.np.array(3.0).as_nd_ndarray()
+        with pytest.raises(MXNetError, match="an axis of samples"):
+            getattr(mx.nd, name)(x, x)
