@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -95,8 +96,7 @@ def __getattr__(name: str) -> list[str]:
     """The names of the functions of ``mx.np`` that NumPy's functions of one of the two protocols call."""
     if name not in _LISTS:
         raise UnknownAttributeError(f"module {__name__!r} has no attribute {name!r}.")
-    from mixnet import numpy as np  # which imports this module
-
+    np = importlib.import_module("mixnet.numpy")  # which imports this module
     dispatches = _LISTS[name]
     return [
         f"{prefix}{each}"
