@@ -388,8 +388,10 @@ def quantile(
 def _check_shares(function: str, q: object, whole: int) -> None:
     """Refuse numbers out of range in an array that has been computed; it does not wait for others."""
     known = on_host(q) if isinstance(q, NDArray) else None
-    outside = () if known is None else known[~((known >= 0) & (known <= whole))]
-    if len(outside):
+    if known is None:
+        return
+    outside = known[~((known >= 0) & (known <= whole))]
+    if outside.size:
         raise OperatorValueError(
             f"{function}: q holds {outside[0]:g}, which is not between 0 and {whole}."
         )
