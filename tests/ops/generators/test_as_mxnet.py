@@ -176,18 +176,12 @@ def test_hybridized_draws_by_parameters() -> None:
     "places, count, chosen",
     [
         # From the seeds 1 to 8 under MXNet 1.9.1.
-        (9, 3, [[1, 4, 2], [2, 1, 4], [4, 3, 7], [5, 7, 6], [4, 2, 8], [6, 0, 3], [4, 3, 6], [4, 1, 8]]),
-        (
-            11,
-            4,
-            [[1, 2, 0, 10], [6, 8, 7, 9], [1, 5, 7, 6], [5, 2, 6, 9], [0, 3, 1, 10], [6, 2, 3, 4], [2, 3, 8, 9], [4, 8, 9, 10]],
-        ),
+        (9, 3, "142 214 437 576 428 603 436 418"),
+        (10, 4, "1429 2140 4378 5764 4285 6034 4369 4187"),
     ],
-)  # fmt: skip
-def test_choices_of_less_than_half_of_the_places(
-    places: int, count: int, chosen: list[list[int]]
-) -> None:
-    for seed, expected in enumerate(chosen, 1):
+)
+def test_choices_of_less_than_half_of_the_places(places: int, count: int, chosen: str) -> None:
+    for seed, expected in enumerate(chosen.split(), 1):
         mx.random.seed(seed)
         choice = mx.np.random.choice(places, size=(count,), replace=False)
-        assert choice.asnumpy().tolist() == expected
+        assert "".join(map(str, choice.asnumpy().tolist())) == expected
