@@ -263,17 +263,15 @@ def getitem(self: NDArray, key: object) -> Any:
         return getitem(self, number)
     full_key = key
     key, truths = _without_truths(full_key)
-    if truths:  # each is a new first axis, of the one element or of none
+    if truths:  # together they are one new first axis, of one element or of none
         every = full_key if isinstance(full_key, tuple) else ()
         if every and len(every) == self.ndim and all(_is_integer(p) or _is_truth(p) for p in every):
             view = self  # one after the other, as MXNet has it: 0 after True reads the new axis
             for each in every:
                 view = view[each]
             return view
-        view = self[key] if key else self
-        for truth in truths:
-            view = view[None] if truth else view[None][:0]
-        return view
+        view = (self[key] if key else self)[None]
+        return view if all(truths) else view[:0]
     parts = _expand(key, self.shape)
     if not _is_basic(parts):
         pattern, values = _advanced(self, parts)

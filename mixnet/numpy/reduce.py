@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
-from mixnet.base import NotDefinedError
+from mixnet.base import NotDefinedError, OperatorValueError
+from mixnet.ndarray.ndarray import NDArray, on_host
 from mixnet.numpy.call import NUMBERS, as_array, as_axes, as_operator, call, is_array, name_of
 from mixnet.numpy.shape import broadcast_to, concatenate
 
@@ -355,6 +356,7 @@ def percentile(
     attributes = {"axis": as_axes(axis), "interpolation": interpolation, "keepdims": keepdims}
     if isinstance(q, NUMBERS):
         return call("_npi_percentile", a, out=out, q_scalar=float(q), **attributes)
+    _check_shares("percentile", q, 100)
     return call("_npi_percentile", a, q, out=out, q_scalar=None, **attributes)
 
 
@@ -378,7 +380,21 @@ def quantile(
         interpolation: between two elements: 'linear', 'lower', 'higher', 'midpoint' or 'nearest'.
         keepdims: whether reduced axes stay, with extent one.
     """
+    if not isinstance(q, NUMBERS):
+        _check_shares("quantile", q, 1)
     return percentile(a, q * 100, axis, out, overwrite_input, interpolation, keepdims)
+
+
+def _check_shares(function: str, q: object, whole: int) -> None:
+    """Refuse numbers out of range in an array that has been computed; it does not wait for others."""
+    known = on_host(q) if isinstance(q, NDArray) else None
+    if known is None:
+        return
+    outside = known[~((known >= 0) & (known <= whole))]
+    if outside.size:
+        raise OperatorValueError(
+            f"{function}: q holds {outside[0]:g}, which is not between 0 and {whole}."
+        )
 
 
 def histogram(

@@ -164,3 +164,14 @@ def test_a_float_is_refused_where_an_integer_is_required(number: object) -> None
 def test_invalid_numbers_and_shapes_are_refused(call: Any, words: str) -> None:
     with pytest.raises(mx.MXNetError, match=words):
         call()
+
+
+@pytest.mark.parametrize("q", [[0.5, 1.5], [-0.1], [float("nan"), 0.5]])
+def test_percentiles_out_of_range_are_value_errors(q: list[float]) -> None:
+    a = np.array([[10.0, 7.0, 4.0], [3.0, 2.0, 1.0]])
+    percentages = np.array([100 * each for each in q])
+    for call in (lambda: np.quantile(a, np.array(q)), lambda: np.percentile(a, percentages)):
+        with pytest.raises(ValueError, match=r"q holds .* which is not between 0 and"):
+            call()
+    assert np.quantile(a, np.array([0.0, 1.0])).tolist() == [1, 10]
+    assert np.percentile(a, np.array([0.0, 100.0])).tolist() == [1, 10]

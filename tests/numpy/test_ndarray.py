@@ -474,3 +474,31 @@ def test_least_squares_take_the_default_that_numpy_had():
     a, b = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]), np.array([1.0, 2.0, 3.0])
     solution, *_ = np.linalg.lstsq(a, b, rcond="warn")
     onp.testing.assert_allclose(solution.asnumpy(), [1.4444444, 1.1111112], rtol=1e-5)
+
+
+@each_record(
+    "key",
+    [
+        # Shapes of MXNet 1.9.1.
+        ((5,), (True, True), (1, 5)),
+        ((5,), (True, False), (0, 5)),
+        ((5,), (False, False), (0, 5)),
+        ((5,), (0, True, True), (1,)),
+        ((5,), (True, slice(None), True), (1, 5)),
+        ((5,), (True, None, True), (1, 1, 5)),
+        ((5,), (True, True, [0, 1]), (1, 2)),
+        ((2, 3), (True, Ellipsis, True), (1, 2, 3)),
+        ((2, 3), (True, True, 0), (1, 3)),
+        ((2, 3), (True, False, slice(1, 2)), (0, 1, 3)),
+        ((2, 3), (True, True, True), (1, 2, 3)),
+        ((2, 3, 4), (True, True), (1, 2, 3, 4)),
+    ],
+)
+def test_single_booleans_in_a_key_add_one_axis(key: tuple[Any, Any, Any]) -> None:
+    shape, index, result = key
+    array = np.arange(int(onp.prod(shape))).reshape(shape)
+    assert array[index].shape == result
+    assert array[index].size == onp.prod(result)
+    values = array.asnumpy()
+    onp.testing.assert_array_equal(array[index].asnumpy().ravel(), values[index].ravel())
+    assert np.arange(5)[False, True].shape == (0, 5)  # as NumPy; MXNet counts the last one alone

@@ -234,15 +234,22 @@ class Generator:
     def choice(self, places: int, count: int) -> np.ndarray:
         """Choose ``count`` different numbers below ``places``.
 
-        Floyd's algorithm chooses less than half of them, Vitter's algorithm R more.
+        Less than half of them: the last ``count`` numbers are candidates in turn. Where a place below
+        them is chosen, the candidate moves there; a place among them stands for the candidate.
+        More: Vitter's algorithm R.
         """
         if 2 * count < places:
-            chosen: dict[int, None] = {}
-            extents = range(places - count + 1, places + 1)
-            for extent, word in zip(extents, self.words(count).tolist(), strict=True):
-                place = word % extent
-                chosen[extent - 1 if place in chosen else place] = None
-            return np.array(list(chosen), np.int64)
+            numbers: list[int] = []
+            moved: dict[int, int] = {}
+            candidates = range(places - count, places)
+            for candidate, word in zip(candidates, self.words(count).tolist(), strict=True):
+                place = word % (candidate + 1)
+                if place >= places - count:
+                    numbers.append(candidate)
+                else:
+                    numbers.append(moved.get(place, place))
+                    moved[place] = candidate
+            return np.array(numbers, np.int64)
         reservoir = list(range(count))
         words = self.words(places - count).tolist()
         for place, word in zip(range(count, places), words, strict=True):

@@ -13,6 +13,7 @@ from jax.typing import DTypeLike
 from mixnet.base import OperatorValueError
 from mixnet.ops.control import loops
 from mixnet.ops.generators import source
+from mixnet.ops.math.quotient import quotient
 from mixnet.ops.op import Op
 from mixnet.ops.registry import op
 from mixnet.ops.vision.image import check_colors
@@ -65,24 +66,42 @@ def _saturation(image: jax.Array, factor: jax.Array) -> Any:
 
 
 def _hue(image: jax.Array, turn: jax.Array) -> Any:
-    """The colour wheel turned by ``turn`` rounds, lightness and saturation kept."""
+    """The colour wheel turned by ``turn`` rounds, lightness and saturation kept.
+
+    Extremes come back from lightness and saturation, as in MXNet: whole numbers are cut, so that the
+    rounding of each step decides on a level.
+    """
     if image.shape[-1] == 1:
         return image
-    red, green, blue = (image[..., i] / 255 for i in range(3))
+    red, green, blue = (quotient(image[..., i], np.float32(255)) for i in range(3))
     top = jnp.maximum(jnp.maximum(red, green), blue)
     bottom = jnp.minimum(jnp.minimum(red, green), blue)
     spread = top - bottom
-    by = jnp.where(spread <= np.finfo("float32").eps, 1, spread)
-    sixth = jnp.where(
+    is_gray = spread <= np.finfo("float32").eps
+    light = (top + bottom) * 0.5
+    range_of_spread = jnp.where(light < 0.5, top + bottom, 2 - top - bottom)
+    saturation = jnp.where(is_gray, 0, quotient(spread, jnp.where(is_gray, 1, range_of_spread)))
+    scale = quotient(60, jnp.where(is_gray, 1, spread))
+    degrees = jnp.where(
         top == red,
-        (green - blue) / by,
-        jnp.where(top == green, 2 + (blue - red) / by, 4 + (red - green) / by),
+        (green - blue) * scale,
+        jnp.where(top == green, (blue - red) * scale + 120, (red - green) * scale + 240),
     )
-    sixth = sixth + 6 * turn
+    degrees = jnp.where(is_gray, 0, jnp.where(degrees < 0, degrees + 360, degrees)) + turn * 360
+
+    high = jnp.where(
+        light <= 0.5, light * (1 + saturation), light + saturation - light * saturation
+    )
+    low = 2 * light - high
+    sixth = jnp.mod(degrees * (1 / 60), 6)
+    sector = jnp.floor(sixth)
+    share = sixth - sector
+    rising, falling = low + (high - low) * share, low + (high - low) * (1 - share)
 
     def channel(offset: int) -> Any:
-        place = jnp.mod(sixth + offset, 6)
-        return bottom + spread * jnp.clip(jnp.abs(place - 3) - 1, 0, 1)
+        place = jnp.mod(sector + offset, 6)
+        edge = jnp.where((place == 0) | (place == 5), high, low)
+        return jnp.where(place == 1, falling, jnp.where(place == 4, rising, edge))
 
     return jnp.stack([channel(0), channel(4), channel(2)], -1) * 255
 

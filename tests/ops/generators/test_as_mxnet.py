@@ -170,3 +170,18 @@ def test_hybridized_draws_by_parameters() -> None:
     mx.random.seed(7)
     expected = [[1.5605065822601318, 0.22658482193946838], [0.9310311079025269, 0.747296929359436]]
     assert net(alpha, alpha).asnumpy() == pytest.approx(np.array(expected), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "places, count, chosen",
+    [
+        # From the seeds 1 to 8 under MXNet 1.9.1.
+        (9, 3, "142 214 437 576 428 603 436 418"),
+        (10, 4, "1429 2140 4378 5764 4285 6034 4369 4187"),
+    ],
+)
+def test_choices_of_less_than_half_of_the_places(places: int, count: int, chosen: str) -> None:
+    for seed, expected in enumerate(chosen.split(), 1):
+        mx.random.seed(seed)
+        choice = mx.np.random.choice(places, size=(count,), replace=False)
+        assert "".join(map(str, choice.asnumpy().tolist())) == expected

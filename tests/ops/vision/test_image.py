@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mixnet as mx
-from mixnet import nd
+from mixnet import config, nd
 from mixnet.base import AttributeValueError, DTypeError, ShapeError
 
 IMAGE = np.array([[[255, 0, 10], [100, 200, 50]], [[7, 7, 7], [30, 129, 255]]], "float32")
@@ -48,6 +48,32 @@ def test_hue_turns_red_to_green_to_blue() -> None:
     turned = [nd._image_random_hue(red, min_factor=t, max_factor=t) for t in (1 / 3, 2 / 3, 1.0)]
     for each, expected in zip(turned, ([0, 255, 0], [0, 0, 255], [255, 0, 0]), strict=True):
         np.testing.assert_allclose(each.asnumpy()[0, 0], expected, atol=1e-3)
+
+
+def test_hue_of_whole_numbers_is_cut_to_levels_as_in_mxnet() -> None:
+    pixels = np.random.RandomState(0).randint(0, 256, (4, 2, 3))
+    # Pixels that MXNet 1.9.1 gives, a row of two in each line.
+    expected = {
+        0.0: """172 46 116 192 67 250
+                195 103 8 211 20 242
+                36 87 70 215 88 139
+                57 192 230 38 86 174""",
+        0.25: """172 164 46 250 100 67
+                 8 195 9 242 100 20
+                 44 36 87 203 215 88
+                 181 57 230 174 38 154""",
+        0.6: """46 166 172 67 250 118
+                28 8 195 20 242 122
+                87 49 36 88 191 215
+                230 198 57 140 174 38""",
+    }
+    for turn, levels in expected.items():
+        image = nd.array(pixels, dtype="uint8")
+        turned = nd._image_random_hue(image, min_factor=turn, max_factor=turn).asnumpy()
+        truth = np.array(levels.split(), int)
+        # XLA fuses products and sums in compiled programs: a level of some channels may be the next one.
+        off = np.abs(turned.ravel().astype(int) - truth)
+        assert off.max() <= (0 if config.get("MIXNET_INTERPRET") else 1)
 
 
 def test_color_jitter_stays_in_its_ranges() -> None:

@@ -1,7 +1,7 @@
 """Cases of the image operators. Random ones get a range of one number, so that nothing is random.
 
 Left out: gradients, which MXNet returns unchanged (flips, colours) or cannot compute; hue of bytes,
-where single precision decides which whole number a value is cut to; saturation of colours, where
+which tests/ops/vision compares; saturation of colours, where
 MXNet takes the blue part of the gray value for all of it; flips of an odd number of columns or rows,
 where it leaves the middle one unset.
 """

@@ -69,7 +69,8 @@ def _erf(x: np.ndarray) -> Any:
         above = above * square + each
     for each in _BELOW[2:]:
         below = below * square + each
-    return x * above / below
+    # Rounding leaves some quotients just above 1, whose inverse or logarithm of 1 - erf would be NaN.
+    return np.clip(x * above / below, np.float32(-1), np.float32(1))
 
 
 _ABOVE = [np.float32(each) for each in (
