@@ -270,7 +270,12 @@ def getitem(self: NDArray, key: object) -> Any:
             for each in every:
                 view = view[each]
             return view
-        view = (self[key] if key else self)[None]
+        view = self[key] if key else self
+        numbers = [part for part in _parts(key) if _is_integer(part)]
+        is_element = len(numbers) == len(_parts(key)) == self.ndim
+        has_new_axis = is_element and self._index_shape(()) == (1,)
+        if not has_new_axis:  # a single element has one already
+            view = view[None]
         return view if all(truths) else view[:0]
     parts = _expand(key, self.shape)
     if not _is_basic(parts):
