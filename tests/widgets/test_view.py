@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import re
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from xml.etree import ElementTree
@@ -15,6 +17,7 @@ import pytest
 
 import mixnet as mx
 from mixnet.widgets import View, live, page
+from mixnet.widgets.board import store
 from mixnet.widgets.sight import MEANINGS, plain
 from tests import processes
 from tests.widgets.examples import EXAMPLES
@@ -22,6 +25,14 @@ from tests.widgets.examples import EXAMPLES
 BUDGET = 47_000  # bytes of a bundle; one copy for each live view is sent to the page
 # It contains the graph, the memory view and the timeline; see docs/concepts/widgets.md.
 OWN_BUDGET = {"look": 105_000}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _boards_without_throughput() -> Iterator[None]:
+    """A live board samples its throughput after a while, which may be between two pictures of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "_SAMPLE", math.inf)
+        yield
 
 
 @pytest.fixture(scope="module", params=sorted(EXAMPLES))
