@@ -48,7 +48,7 @@ def train(net: gluon.Block, trainer: gluon.Trainer, contexts: Any, steps: int = 
 SGD = ("sgd", {"learning_rate": 0.1})
 
 
-def test_parts_of_a_trainers_step() -> None:
+def test_overridden_parts_of_a_trainers_step_are_called() -> None:
     calls: list[str] = []
     net = dense(CONTEXTS)
     own = noted(gluon.Trainer, calls, "step", "_allreduce_grads", "_update")
@@ -67,7 +67,7 @@ def test_a_store_with_methods_of_its_own_is_called_for_each_key(on_store: bool) 
     assert calls == ["broadcast"] * 2 + ["pushpull"] * 4
 
 
-def test_a_method_that_is_put_into_a_store() -> None:
+def test_a_method_set_on_a_store_is_called() -> None:
     keys: list[Any] = []
     store = mx.kv.create("local")
     before = store.pushpull
@@ -84,14 +84,14 @@ def test_a_method_that_is_put_into_a_store() -> None:
 
 
 @pytest.mark.parametrize("name", ["update", "update_multi_precision"])
-def test_a_method_that_is_put_into_an_optimizer(name: str) -> None:
+def test_a_method_set_on_an_optimizer_is_called(name: str) -> None:
     rule = mx.optimizer.Adam()
     setattr(rule, name, lambda index, weight, grad, state: None)
     net = dense()
     assert train(net, gluon.Trainer(net.collect_params(), rule), [mx.cpu()], 1) == [6, 0]
 
 
-def test_a_method_that_is_put_into_the_class_of_an_optimizer(
+def test_a_method_set_on_the_class_of_an_optimizer_is_called(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: list[int] = []

@@ -88,7 +88,7 @@ def test_one_context_needs_no_store() -> None:
     assert weights(net) == pytest.approx([0.95])
 
 
-def test_a_store_that_keeps_no_optimizer() -> None:
+def test_a_store_can_leave_updates_to_the_trainer() -> None:
     net = dense(TWO)
     trainer = gluon.Trainer(
         net.collect_params(), "sgd", {"learning_rate": 0.1}, kvstore="teststore"
@@ -121,7 +121,7 @@ def test_the_batch_size_may_change() -> None:
     assert weights(net) == pytest.approx([0.775, 0.775])
 
 
-def test_gradients_by_hand() -> None:
+def test_gradients_can_be_changed_between_sum_and_update() -> None:
     net = dense(TWO)
     trainer = gluon.Trainer(
         net.collect_params(), "sgd", {"learning_rate": 0.1}, update_on_kvstore=False
@@ -155,7 +155,7 @@ def test_row_sparse_gradients_update_their_rows() -> None:
         ({"optimizer": "adam"}, [0.79999876, 0.79999876, 0.79999876, 1]),
     ],
 )
-def test_row_sparse_parameters(options: dict, expected: list) -> None:
+def test_row_sparse_parameters_are_updated_in_the_store(options: dict, expected: list) -> None:
     """The store keeps the values and hands out rows."""
     net = gluon.contrib.nn.SparseEmbedding(4, 2)
     net.initialize("ones", ctx=TWO)
@@ -275,7 +275,7 @@ def test_learning_rates_can_be_read_and_set() -> None:
 # ---- errors ------------------------------------------------------------------------------------------
 
 
-def test_errors() -> None:
+def test_wrong_arguments_and_steps_are_errors() -> None:
     with pytest.raises(
         ValueError, match=r"must be a list or dict of Parameters, got <class 'int'>"
     ):

@@ -100,7 +100,7 @@ def _settle(net: Any) -> None:
     net.eval()
 
 
-def test_a_resnet(tmp_path: Path) -> None:
+def test_a_resnet_loads_renamed_weights(tmp_path: Path) -> None:
     torch.manual_seed(0)
     theirs = _resnet()
     _settle(theirs)
@@ -222,7 +222,7 @@ def bert_file(tmp_path: Path) -> str:
     return path
 
 
-def test_an_encoder(bert_file: str) -> None:
+def test_an_encoder_loads_renamed_weights(bert_file: str) -> None:
     tokens = np.random.default_rng(1).integers(0, 30, (2, 7))
     with torch.no_grad():
         expected = _run_bert(_bert(), torch.from_numpy(tokens)).numpy()
