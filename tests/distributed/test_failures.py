@@ -24,6 +24,7 @@ from mixnet.distributed.member import Member, address_of
 from mixnet.distributed.scheduler import Scheduler
 from tests import processes
 from tests.distributed.launching import ROOT, launch
+from tests.waiting import until
 
 
 def test_a_killed_worker_ends_all_and_they_start_again(tmp_path: Path) -> None:
@@ -93,10 +94,12 @@ def test_a_failed_worker_ends_before_its_peers() -> None:
         for role in roles
     ]  # fmt: skip
     ended: list[int] = []
-    until = time.monotonic() + 60
-    while len(ended) < 2 and time.monotonic() < until:
-        ended += [i for i in range(2) if i not in ended and workers[i].poll() is not None]
-        time.sleep(0.01)
+
+    def have_ended() -> bool:
+        ended.extend(i for i in range(2) if i not in ended and workers[i].poll() is not None)
+        return len(ended) == 2
+
+    until(have_ended)
     messages = [each.communicate(timeout=60)[1] for each in (*workers, scheduler)]
     assert ended == [1, 0], messages
     assert [each.returncode for each in workers] == [EXIT_LOST, 1], messages
@@ -111,20 +114,19 @@ def test_ctrl_c_in_a_push_leaves_all_workers_with_the_same_values() -> None:
 
 def wait_for_connection(process: subprocess.Popen, port: int, seconds: float = 60) -> None:
     """Wait until a process is connected to a port."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
+
+    def is_connected() -> bool:
         assert process.poll() is None, process.communicate(timeout=60)
         connections = psutil.Process(process.pid).net_connections()
-        if any(each.raddr and each.raddr.port == port for each in connections):
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"no connection to port {port} in {seconds:.0f} s")
+        return any(each.raddr and each.raddr.port == port for each in connections)
+
+    until(is_connected, seconds)
 
 
 def connected_to(process: subprocess.Popen, port: int, seconds: float = 60) -> socket.socket:
     """A connection to a process that will listen on a port."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
         assert process.poll() is None, process.communicate(timeout=60)
         try:
             return socket.create_connection(("127.0.0.1", port), 10)

@@ -239,11 +239,13 @@ def test_a_connection_that_is_closed_late_ends_without_a_traceback() -> None:
     async def cancelled(is_over: bool) -> bool:
         scheduler = Scheduler(Job(1, "127.0.0.1", 9, role="scheduler"))
         with socket.create_server(("127.0.0.1", 0)) as server:
-            there = socket.create_connection(server.getsockname())
-            here, _ = server.accept()
-        with there:
-            task = asyncio.create_task(scheduler._call(*await asyncio.open_connection(sock=here)))
-            there.sendall(packed(hello={"role": "server", "rank": 0}))
+            client = socket.create_connection(server.getsockname())
+            accepted, _ = server.accept()
+        with client:
+            task = asyncio.create_task(
+                scheduler._call(*await asyncio.open_connection(sock=accepted))
+            )
+            client.sendall(packed(hello={"role": "server", "rank": 0}))
             while not scheduler.servers:
                 await asyncio.sleep(0.01)
             if is_over:

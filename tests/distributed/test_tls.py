@@ -20,7 +20,7 @@ from mixnet.distributed.job import EXIT_NOT_JOINED
 from mixnet.distributed.tls import SETTINGS, Wire, context
 from tests import processes
 from tests.distributed.launching import ROOT
-from tests.waiting import join
+from tests.waiting import join, until
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 
@@ -189,9 +189,9 @@ def test_a_thread_that_waits_to_send_holds_no_lock() -> None:
     long, short = b"x" * (1 << 22) + b"\n", b"y\n"
     threads = [threading.Thread(target=writer.send, args=(each,)) for each in (long, short)]
     threads[0].start()
-    time.sleep(0.1)
+    until(lambda: writer._is_sending)
     threads[1].start()
-    time.sleep(0.1)
+    until(lambda: writer._queued == len(long) + len(short))
     assert all(thread.is_alive() for thread in threads)  # no peer reads
     for lock in (writer._using, writer._changed):
         assert lock.acquire(timeout=5)
@@ -199,9 +199,7 @@ def test_a_thread_that_waits_to_send_holds_no_lock() -> None:
     reader.send(b"z\n")
     assert writer.readline(5) == b"z\n"
     assert reader.readline(20) == long and reader.readline(20) == short
-    for thread in threads:
-        thread.join(20)
-        assert not thread.is_alive()
+    join(*threads)
 
 
 def test_ctrl_c_while_a_message_is_sent() -> None:
@@ -215,4 +213,4 @@ def test_ctrl_c_while_a_message_is_sent() -> None:
     thread = threading.Thread(target=writer.send, args=(b"y\n",))
     thread.start()
     assert reader.readline(20) == long and reader.readline(20) == b"y\n"
-    thread.join(20)
+    join(thread)

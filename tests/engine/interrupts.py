@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 
 def interrupted(at: int, folders: tuple[str, ...], work: Callable[[], object]) -> bool:
-    """Run ``work`` with an interrupt at the ``at``-th point in code of these folders; returns whether there is one.
+    """Interrupt ``work`` at the ``at``-th point in code of these folders; returns whether there is one.
 
     Python looks for signals where a function begins and where a call has returned.
     """

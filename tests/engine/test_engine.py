@@ -23,6 +23,7 @@ from mixnet.engine import Engine, NaiveEngine, ThreadedEngine, Var
 from mixnet.process.collector import collector_paused
 from tests import processes
 from tests.threads import in_threads
+from tests.waiting import until
 
 KINDS = {
     "naive": NaiveEngine,
@@ -171,8 +172,8 @@ def test_priorities_decide_among_what_is_ready() -> None:
     for priority in (0, 5, -3, 5, 1):
         engine.push(lambda p=priority: order.append(p), priority=priority)
     gate.set()
-    while len(order) < 5:  # not wait_for_all: this thread would take work by itself
-        time.sleep(0.001)
+    # Not wait_for_all, in which this thread would run tasks, too.
+    until(lambda: len(order) == 5)
     assert order == [5, 5, 1, 0, -3]
     engine.stop()
 
@@ -206,8 +207,7 @@ def test_a_worker_that_waits_does_not_starve_its_pool() -> None:
         log.append("outer")
 
     engine.push(work, (), (outer,))
-    while len(log) < 2:
-        time.sleep(0.001)
+    until(lambda: len(log) == 2)
     assert log == ["inner", "outer"]
     engine.stop()
 
@@ -445,8 +445,7 @@ def test_work_that_ends_later_holds_its_variables(threaded: Engine) -> None:
     var, order, ends = Var("v"), [], []
     threaded.push_async(ends.append, (), (var,))
     threaded.push(lambda: order.append("after"), (var,))
-    while not ends:
-        time.sleep(0.001)
+    until(lambda: bool(ends))
     assert order == [] and var.version == 0
     ends[0](None)
     ends[0](None)  # the second time says nothing
@@ -520,8 +519,7 @@ def test_short_tasks_run_on_the_thread_that_made_them_ready(threaded: Engine) ->
 
     threaded.push(work, (), (var,), "copy")
     threaded.push_async(start, (), (var,), quick=True)
-    while threaded._pools["copy"].heap:  # a worker has taken it
-        time.sleep(0.001)
+    until(lambda: not threaded._pools["copy"].heap)  # a worker has taken it
     assert len(threads) == 1  # not before what it waits for
     gate.set()
     threaded.wait_for_var(var)

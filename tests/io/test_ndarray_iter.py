@@ -114,7 +114,7 @@ def test_batches_can_be_read_by_iter_next() -> None:
         (X, {}, (["data"], [])),
     ],
 )
-def test_data_and_labels_are_named_as_in_mxnet(
+def test_data_and_labels_have_mxnets_names(
     data: object, label: object, names: tuple[list[str], list[str]]
 ) -> None:
     iterator = NDArrayIter(data, label, 3)

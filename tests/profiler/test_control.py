@@ -6,7 +6,6 @@ import json
 import os
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from mixnet import autograd, engine, gluon, nd, profiler, sym
 from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, MXNetError
 from tests import processes
 from tests.each_record import each_record
-from tests.waiting import join
+from tests.waiting import join, until
 
 
 def operators() -> dict[str, dict[str, Any]]:
@@ -300,11 +299,7 @@ def test_the_profile_is_dumped_continuously(config: dict) -> None:
     profiler.set_config(**{**config, "continuous_dump": True}, dump_period=0.01)
     profiler.set_state("run")
     nd.ones((3,)).asnumpy()
-    patience = time.monotonic() + 20
-    while time.monotonic() < patience:
-        if os.path.exists(config["filename"]) and "_ones" in names(config):
-            break
-        time.sleep(0.01)
+    until(lambda: os.path.exists(config["filename"]) and "_ones" in names(config))
     assert names(config) == {"_ones"}
 
 

@@ -22,6 +22,7 @@ from mixnet.tools.launch.output import Output
 from mixnet.tools.launch.plan import LaunchError, Plan, Process, own_address, read_hosts
 from mixnet.tools.launch.preflight import _judged, check
 from mixnet.tools.launch.supervise import Supervisor
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -486,8 +487,7 @@ def test_interrupts_end_everything() -> None:
     supervisor = Supervisor(out)
 
     def interrupt() -> None:
-        while len(supervisor.running) < 2 and time.monotonic() - begin < 40:
-            time.sleep(0.01)
+        until(lambda: len(supervisor.running) == 2)
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt).start()

@@ -18,6 +18,8 @@ from mixnet.widgets import StopTraining, TrainingBoard, View, live
 from mixnet.widgets.board.data import CAPACITY, RECENT, Series, png
 from mixnet.widgets.board.sender import Sender
 from mixnet.widgets.board.store import Store
+from tests.threads import in_threads
+from tests.waiting import until
 
 PATIENCE = 60  # seconds until a test gives up; nothing waits so long
 
@@ -25,13 +27,6 @@ PATIENCE = 60  # seconds until a test gives up; nothing waits so long
 def curve(board: TrainingBoard, name: str) -> dict:
     (result,) = [series for series in board.payload["series"] if series["name"] == name]
     return result
-
-
-def until(condition) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.005)
 
 
 # ---- what it keeps -----------------------------------------------------------------------------
@@ -100,7 +95,7 @@ def test_logging_runs_nothing() -> None:
     x = mx.nd.ones((3,)) * 2
     board.log(loss=x)
     board.histogram("x", x)
-    time.sleep(0.3)  # the sending thread has looked at it
+    in_threads(1, lambda _: board._publish())  # as the sending thread does
     assert x.to_dict()["state"] == "pending" and mx.runtime.counters()["flushes"] == before
     assert curve(board, "loss")["value"] == [2], "its own thread may read"
 
