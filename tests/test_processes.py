@@ -119,7 +119,7 @@ def test_a_process_leads_its_group_before_its_number_is_known() -> None:
 
 @pytest.mark.skipif(
     not isolation.null_is_a_device(),
-    reason=f"{os.devnull} is a file here, which workers read: mknod -m 666 {os.devnull} c 1 3 makes a device",
+    reason=f"workers would read {os.devnull}, a file here; as root: mknod null c 1 3; mv null {os.devnull}",
 )
 def test_a_launcher_forks_its_workers(tmp_path: Path) -> None:
     program = tmp_path / "program.py"

@@ -42,7 +42,7 @@ def test_a_killed_worker_ends_all_and_they_start_again(tmp_path: Path) -> None:
     assert time.monotonic() - begin < 60
 
 
-def test_workers_that_end_earlier() -> None:
+def test_a_worker_that_ends_early_is_reported() -> None:
     job = launch(3, "program_ends_early.py")
     lines = job.stdout.splitlines()
     ended = r"(rank [12] has ended its program|ranks 1, 2 have ended their programs), while rank 0"
@@ -83,7 +83,7 @@ store._barrier()
 
 
 def test_a_failed_worker_ends_before_its_peers() -> None:
-    """``srun`` and ``mpirun`` take the code of the first, and kill the others."""
+    """``srun`` and ``mpirun`` return the code of the first to end and kill the others."""
     env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_NUM_SERVER": "0",
            "DMLC_PS_ROOT_PORT": str(free_port("127.0.0.1")), "DMLC_NUM_WORKER": "2"}  # fmt: skip
     roles = [{"DMLC_ROLE": "scheduler"}]
@@ -200,12 +200,12 @@ def test_a_worker_that_never_connects_is_an_error() -> None:
     assert codes == {"scheduler": EXIT_NOT_JOINED, "server": 1, "worker": EXIT_NOT_JOINED}
 
 
-def test_a_name_that_has_no_address() -> None:
+def test_a_name_without_an_address_is_an_error() -> None:
     with pytest.raises(JobError, match=r"DMLC_PS_ROOT_URI=no-such-host\.invalid: rank 0 on "):
         Member(Job(2, "no-such-host.invalid", 9091, 0))
 
 
-def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_scheduler_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MIXNET_JOIN_SECONDS", "0.2")
     port = free_port("127.0.0.1")
     with pytest.raises(
@@ -223,14 +223,14 @@ def test_another_service_on_the_port_is_an_error() -> None:
             Member(Job(2, "127.0.0.1", server.getsockname()[1], 1))
 
 
-def test_interfaces() -> None:
+def test_unknown_interfaces_are_errors() -> None:
     assert address_of("") == ""
     assert address_of("lo") == "127.0.0.1"
     with pytest.raises(JobError, match=r"DMLC_INTERFACE=eth99: there is no such interface.*lo"):
         address_of("eth99")
 
 
-def test_a_store_without_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_without_a_job_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
         "DMLC_ROLE",
         "DMLC_PS_ROOT_URI",

@@ -1,5 +1,5 @@
-"""Networks between namespaces of this machine: one that is cut, and slow ones, for which the
-model of scaling predicts.
+"""Networks between namespaces of this machine: one that is cut, and slow ones against the model of
+scaling.
 """
 
 from __future__ import annotations

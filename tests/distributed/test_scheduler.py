@@ -1,4 +1,4 @@
-"""The scheduler's roll, with sockets in the place of processes."""
+"""The scheduler registers, watches and releases processes, for which sockets stand in."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Caller:
         return json.loads(await asyncio.wait_for(self.reader.readline(), 10))
 
     def end(self) -> None:
-        """As the end of a process does."""
+        """Close the connection, as the end of a process does."""
         self.writer.close()
 
 
@@ -45,7 +45,7 @@ Call = Callable[..., Awaitable[Caller]]
 def with_scheduler(
     workers: int, talk: Callable[[Call], Awaitable[None]], seconds: float = 30
 ) -> int:
-    """The scheduler's exit code after a talk with it."""
+    """The scheduler's exit code after a conversation with it."""
     callers = []  # a connection ends when it is not referenced
 
     async def go(port: int) -> int:
@@ -203,7 +203,7 @@ def test_workers_without_a_number_are_named_by_their_process() -> None:
     assert with_scheduler(3, talk, seconds=0.2) == EXIT_NOT_JOINED
 
 
-def test_strangers_are_left_alone() -> None:
+def test_late_and_foreign_connections_do_not_disturb_the_job() -> None:
     async def talk(call: Call) -> None:
         worker = await call(0)
         await worker.hear()
@@ -234,7 +234,7 @@ def test_the_scheduler_listens_on_the_configured_interface() -> None:
 
 
 def test_a_connection_that_is_closed_late_ends_without_a_traceback() -> None:
-    """As with TLS, which takes its time: asyncio cancels the task, and prints when that raises."""
+    """With TLS, closing takes time: asyncio cancels the task and prints a traceback if that raises."""
 
     async def cancelled(is_over: bool) -> bool:
         scheduler = Scheduler(Job(1, "127.0.0.1", 9, role="scheduler"))

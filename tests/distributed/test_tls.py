@@ -1,4 +1,4 @@
-"""Jobs with certificates, and processes that have none, or another job's."""
+"""Jobs with certificates, and processes without one or with that of another job."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _run(
     return [(p.returncode, *each) for p, each in zip(started, outputs, strict=True)]
 
 
-def test_a_job_with_certificates(certificates: dict[str, str], tmp_path: Path) -> None:
+def test_a_job_with_certificates_runs(certificates: dict[str, str], tmp_path: Path) -> None:
     """Stores of both kinds: workers sum among themselves, and push to a server."""
     ends = _run(_SYNC + _ASYNC, [certificates] * 4, 1, tmp_path, seconds="60")
     assert [code for code, _, _ in ends] == [0] * 4, ends
@@ -95,7 +95,7 @@ def test_a_job_with_certificates(certificates: dict[str, str], tmp_path: Path) -
 
 
 @pytest.mark.parametrize("kind", ["none", "of another job", "only here"])
-def test_a_worker_without_a_certificate_of_the_job(
+def test_a_worker_without_a_certificate_of_the_job_is_refused(
     kind: str, certificates: dict[str, str], tmp_path: Path
 ) -> None:
     tls = {"none": {}, "of another job": None, "only here": certificates}[kind]
@@ -112,7 +112,7 @@ def test_a_worker_without_a_certificate_of_the_job(
         assert "refused a connection from 127.0.0.1" in scheduler[2]
 
 
-def test_a_scheduler_of_another_job(
+def test_a_scheduler_of_another_job_is_refused(
     certificates: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mixnet.distributed.member import Member
@@ -138,7 +138,7 @@ def test_a_scheduler_of_another_job(
         join(thread)
 
 
-def test_settings(
+def test_wrong_settings_are_errors(
     certificates: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in SETTINGS:
@@ -165,7 +165,7 @@ def test_settings(
         context(is_server=False)
 
 
-def test_lines_of_several_threads() -> None:
+def test_lines_of_several_threads_are_not_interleaved() -> None:
     ends = socket.socketpair()
     reader, writer = map(Wire, ends)
     sent = [f"{number} {'x' * 3000}\n".encode() for number in range(400)]
@@ -202,7 +202,7 @@ def test_a_thread_that_waits_to_send_holds_no_lock() -> None:
     join(*threads)
 
 
-def test_ctrl_c_while_a_message_is_sent() -> None:
+def test_ctrl_c_does_not_truncate_a_message() -> None:
     reader, writer = map(Wire, socket.socketpair())
     long = b"x" * (1 << 22) + b"\n"
     timer = threading.Timer(0.2, lambda: signal.pthread_kill(main, signal.SIGINT))

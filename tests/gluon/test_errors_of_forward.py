@@ -1,5 +1,5 @@
-"""Errors of a hybridized forward: reported once, with the user's line; arrays where symbols
-will not do.
+"""Errors of a hybridized forward are reported once, with the user's line; code that symbols cannot run
+runs on arrays.
 """
 
 from __future__ import annotations

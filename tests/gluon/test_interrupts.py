@@ -12,7 +12,7 @@ import mixnet as mx
 from mixnet import autograd, gluon, nd
 from tests.line_interrupts import interrupted
 
-# An interrupt in a finalizer cannot be raised; Python tells of it, and goes on.
+# Python cannot raise an interrupt in a finalizer; it prints a warning and continues.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 

@@ -1,6 +1,6 @@
-"""Methods of a program's own are called where MXNet 1.9.1 calls them, shortcuts or not.
+"""Overridden methods are called where MXNet 1.9.1 calls them, even if mixnet has a faster path.
 
-The calls that are expected are those that the same programs have printed on MXNet 1.9.1.
+The expected calls are those that the same programs printed under MXNet 1.9.1.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CONTEXTS = [mx.cpu(0), mx.cpu(1)]
 
 
 def noted(cls: type, calls: list[str], *names: str) -> type:
-    """A subclass that notes the calls of some methods."""
+    """A subclass that records the calls of some methods."""
 
     def method(name: str) -> Any:
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:

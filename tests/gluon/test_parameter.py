@@ -237,7 +237,7 @@ def test_row_sparse_parameters_need_a_store() -> None:
 
 
 class Tripled(gluon.Parameter):
-    """A parameter in another's place, whose ``data`` is a multiple of the stored array."""
+    """A parameter that replaces another; its ``data`` is a multiple of the stored array."""
 
     def __init__(self, wrapped: gluon.Parameter):
         super().__init__(wrapped.name, shape=wrapped.shape)

@@ -75,7 +75,7 @@ def _run_resnet(net: Any, x: Any) -> Any:
 
 
 def _of_resnet(name: str) -> str | None:
-    """The name in Gluon's ``resnet18_v1`` of an array of a ResNet."""
+    """The name in Gluon's ``resnet18_v1`` of an array of PyTorch's ResNet."""
     if name.endswith("num_batches_tracked"):
         return None
     name = name.replace("normalization.weight", "normalization.gamma")
@@ -139,7 +139,7 @@ class Layer(nn.HybridBlock):
 
 
 class Encoder(nn.HybridBlock):
-    """Words and their places, then layers."""
+    """Embeddings of words and positions, then layers."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -75,13 +75,13 @@ def test_the_picture_is_well_formed_and_says_what_it_is(view: View) -> None:
     assert float(root.get("width")) <= 1400, "wider than a notebook's page"
 
 
-def test_png(view: View, tmp_path) -> None:
+def test_a_view_is_saved_as_png(view: View, tmp_path) -> None:
     pytest.importorskip("resvg_py", reason="to_png needs resvg_py: pip install 'mixnet[widgets]'")
     assert view.to_png(tmp_path / "a.png")[:8] == b"\x89PNG\r\n\x1a\n"
     assert (tmp_path / "a.png").stat().st_size > 500
 
 
-def test_table_and_summary(view: View) -> None:
+def test_a_view_has_a_table_and_a_summary(view: View) -> None:
     header, rows = view.table()
     rows = [list(row) for row in rows]
     assert rows and all(len(row) == len(header) for row in rows)

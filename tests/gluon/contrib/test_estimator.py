@@ -1,4 +1,4 @@
-"""The estimator: its log lines and numbers are MXNet's, and its files resume where they ended."""
+"""The estimator: its log lines and numbers are MXNet's, and training resumes from its checkpoints."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _net(kind: type = nn.Sequential) -> nn.Block:
 
 
 class _Lines(logging.Handler):
-    """Keeps what is logged, times left out."""
+    """Stores log lines without their times."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -168,7 +168,7 @@ def test_prediction_does_not_wait_for_other_devices(layer: gluon.Block) -> None:
 
 @pytest.fixture
 def nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread that another test left running would be waited for, as it may call for the other device."""
+    """No other thread runs: the layer would wait for it, since it might call for the other device."""
     monkeypatch.setattr(meeting, "_MOST_SECONDS", 0)
 
 
