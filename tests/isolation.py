@@ -1,4 +1,4 @@
-"""What every test, and every record of a test, starts from and must leave behind."""
+"""The state in which every test, and every record of a test, starts and must end."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NULL_WAS_A_DEVICE = null_is_a_device()
 
 
 def begin() -> None:
-    """The same random state for all."""
+    """Start from the same random state."""
     random.seed(0)
     np.random.seed(0)
     mx.random.seed(0)
@@ -38,7 +38,7 @@ def begin() -> None:
 
 def end() -> None:
     """Nothing runs, nothing is recorded, and the null device is still one."""
-    mx.nd.waitall()  # what a test leaves running, or failing, is its own
+    mx.nd.waitall()  # errors of unfinished work belong to this test
     assert null_is_a_device() or not _NULL_WAS_A_DEVICE, f"a file has replaced {os.devnull}"
     assert not mx.autograd.is_recording(), "a test left a recording scope open"
     mx.engine.set_bulk_size(0)
