@@ -13,9 +13,9 @@ SECONDS = 120.0
 
 def join(*threads: threading.Thread, seconds: float = SECONDS) -> None:
     """Wait until these threads have ended."""
-    until = time.monotonic() + seconds
+    end = time.monotonic() + seconds
     for thread in threads:
-        thread.join(max(0.0, until - time.monotonic()))
+        thread.join(max(0.0, end - time.monotonic()))
     running = [thread.name for thread in threads if thread.is_alive()]
     assert not running, f"did not end in {seconds:.0f} s: {', '.join(running)}"
 

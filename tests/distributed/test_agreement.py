@@ -11,6 +11,7 @@ import pytest
 
 from mixnet.distributed.agreement import Agreement, Description, DisagreementError, Questions
 from tests.distributed.launching import PROGRAMS, launch
+from tests.waiting import join
 
 
 class Job:
@@ -109,8 +110,7 @@ def test_waiting_ends_when_the_job_does() -> None:
     thread.start()
     over.set()
     job.members[0].wake()
-    thread.join(10)
-    assert not thread.is_alive()
+    join(thread, seconds=10)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from mixnet.distributed import shared_memory
 from mixnet.distributed.awaited import READABLE, WITHOUT_LIMIT, Steps, Watch
 from mixnet.distributed.direct import Direct, PeerError, connect
 from mixnet.distributed.turns import Turn, Turns, finished
+from tests.waiting import join
 
 
 def nothing() -> None:
@@ -334,8 +335,7 @@ def test_only_one_thread_runs_an_exchange() -> None:
     for thread in threads:
         thread.start()
     exchange.far.send(b".")
-    for thread in threads:
-        thread.join(20)
+    join(*threads)
     assert len(exchange.threads) == 2 and exchange.results == [None]
 
 

@@ -14,6 +14,7 @@ import pytest
 import mixnet as mx
 from mixnet import gluon
 from tests.line_interrupts import interrupted
+from tests.waiting import join
 
 # Python cannot raise an interrupt in a finalizer; it prints a warning and continues.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -97,7 +98,7 @@ def test_a_scope_object_may_be_used_by_two_threads(kind: str) -> None:
         assert entered.wait(20)
     assert settings() == before
     leave.set()
-    thread.join(20)
+    join(thread)
     assert results[0] == results[1]
 
 

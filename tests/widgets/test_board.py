@@ -19,7 +19,7 @@ from mixnet.widgets.board.data import CAPACITY, RECENT, Series, png
 from mixnet.widgets.board.sender import Sender
 from mixnet.widgets.board.store import Store
 from tests.threads import in_threads
-from tests.waiting import until
+from tests.waiting import join, until
 
 PATIENCE = 60  # seconds until a test fails; nothing takes that long
 
@@ -648,7 +648,7 @@ def test_computed_values_are_drawn_while_the_loop_waits_for_others() -> None:
     store.drain(False)
     assert [value for _, value in store._series["loss"].recent] == [2.0]
     go_on.set()
-    loop.join(60)
+    join(loop)
     assert [value for _, value in store._series["loss"].recent] == [2.0, 1.0]
 
 
