@@ -28,7 +28,7 @@ from mixnet.runtime.interpret import patience
 from mixnet.runtime.programs import executable_cache
 from tests import isolation
 
-trace_cache.use(None)  # tests find what they trace themselves, not what an earlier run has left
+trace_cache.use(None)  # tests use only their own traces, not those of earlier runs
 
 TESTS = Path(__file__).parent
 
@@ -84,7 +84,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 class _Failures:
-    """Names a failure when it happens: a run that is stopped before its summary has named it too."""
+    """Prints a failure when it happens, so that a run that is stopped early has printed it, too."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -150,7 +150,7 @@ def _compile_quickly() -> None:
         os.environ["XLA_FLAGS"] = usual
 
 
-# Folders whose tests wait for browsers, kernels, jobs and other processes, the longest first.
+# Folders whose tests wait for browsers, kernels, jobs and other processes, in order of their duration.
 LONGEST = ("ui", "notebooks", "examples", "distributed", "fuzz", "docs")
 # Folders that one worker runs, as all their files read the same syntax trees.
 TOGETHER = ("architecture",)
@@ -178,8 +178,8 @@ def _place(path: Path) -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """One worker runs a file: what its tests share is made once, not once in each worker.
 
-    Workers take groups in the order of the tests. The longest start first, so that no worker still runs one
-    when the others have finished.
+    Workers take groups in the order of the tests. The longest start first; otherwise one worker might still
+    run one when the others have finished.
     """
     if not hasattr(config, "workerinput"):
         return

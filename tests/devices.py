@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def run_again_on_four_devices(path: str, *options: str) -> None:
-    """The tests of ``path``, where contexts that shared a device have one each.
+    """Run the tests of ``path`` in a process where each context has its own device.
 
     Args:
         path: a test module, or a folder of them; one of its tests calls this.

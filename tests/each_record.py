@@ -1,4 +1,4 @@
-"""One test for many short records that names each that fails: a test of its own costs pytest milliseconds."""
+"""One test for many short records that names each that fails, since every pytest test costs milliseconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pressing Ctrl-C at another process."""
+"""Pressing Ctrl-C in another process."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tests import processes
 
 
 def press(process: subprocess.Popen[str]) -> str:
-    """Interrupt a process until it ends, and kill it if it does not; what it wrote since.
+    """Interrupt a process until it ends, and kill it if it does not; returns its output since then.
 
-    Once is not always enough: it may come while Python is in a place that drops what is raised.
+    One interrupt may not be enough, since Python drops exceptions in some places, such as finalizers.
     """
     try:
         for _ in range(12):
@@ -28,7 +28,7 @@ def press(process: subprocess.Popen[str]) -> str:
 
 
 def run_in_own_process(tests: Path) -> None:
-    """Run a file of tests in a process of its own, without plugins that would stand between."""
+    """Run a file of tests in another process, without plugins that would interfere."""
     options = ["-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
     command = [sys.executable, "-m", "pytest", *options, "--assert=plain", str(tests)]
     root = Path(__file__).parents[1]

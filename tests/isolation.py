@@ -1,10 +1,12 @@
-"""What every test, and every record of a test, starts from and must leave behind."""
+"""The state in which every test, and every record of a test, starts and must end."""
 
 from __future__ import annotations
 
 import gc
 import itertools
+import os
 import random
+import stat
 from pathlib import Path
 
 import jax
@@ -17,16 +19,27 @@ MAPS = Path("/proc/self/maps")
 _runs = itertools.count(1)
 
 
+def null_is_a_device() -> bool:
+    """Whether ``os.devnull`` is the system's device: root can replace it with a file, which stores what all
+    programs write to it and gives it to those that read.
+    """
+    return stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+_NULL_WAS_A_DEVICE = null_is_a_device()
+
+
 def begin() -> None:
-    """The same random state for all."""
+    """Start from the same random state."""
     random.seed(0)
     np.random.seed(0)
     mx.random.seed(0)
 
 
 def end() -> None:
-    """Nothing runs, and nothing is recorded."""
-    mx.nd.waitall()  # what a test leaves running, or failing, is its own
+    """Nothing runs, nothing is recorded, and the null device is still one."""
+    mx.nd.waitall()  # errors of unfinished work belong to this test
+    assert null_is_a_device() or not _NULL_WAS_A_DEVICE, f"a file has replaced {os.devnull}"
     assert not mx.autograd.is_recording(), "a test left a recording scope open"
     mx.engine.set_bulk_size(0)
     _forget_programs()

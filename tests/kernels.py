@@ -1,4 +1,4 @@
-"""Kernels that need not import what all of them import: forks of a process that has.
+"""Kernels that are forked from a process that has imported what all of them import.
 
 ``python -m tests.kernels jupyterlab --port=…`` runs a Jupyter server whose kernels are forked.
 """

@@ -1,4 +1,4 @@
-"""An interrupt at any line of the package: the worst that Ctrl-C can do."""
+"""An interrupt at any line of the package, the worst case of Ctrl-C."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def interrupted(at: int, folders: Collection[str], work: Callable[[], object]) -
     try:
         work()
         sys.settrace(None)
-        if place is not None:  # it came in a finalizer, where Python drops it: it is said again
+        if place is not None:  # Python dropped it in a finalizer; mixnet raises it again
             time.sleep(1)
     except KeyboardInterrupt:
         pass

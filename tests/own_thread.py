@@ -9,7 +9,7 @@ from typing import Any
 
 
 def in_own_thread(test: Callable[..., None]) -> Callable[..., None]:
-    """Decorator for a test that starts Playwright: a thread may run it only once at a time.
+    """Decorator for a test that starts Playwright, of which a thread can run only one at a time.
 
     The browser of ``tests/ui`` stays open in its worker until the last test.
     """

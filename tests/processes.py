@@ -25,12 +25,12 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 # A process with settings of its own imports mixnet itself, and only that.
 IMPORTS = (("numpy", "jax", "mixnet"), ("numpy", "jax"))
-# Libraries and Python itself read these when they start, without a word.
+# Libraries and Python itself read these when they start.
 READ_AT_START = ("PYTHON", "LD_", "MALLOC_", "OMP_", "OPENBLAS_", "MKL_")
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of Linux
 
 
-# Settings that change nothing of what mixnet is after its import, or that a child makes good.
+# Settings that do not change what mixnet imports, or that a child applies itself.
 SAME = {
     "DMLC_ROLE": ("worker",),
     "PYTHONUNBUFFERED": ("1",),

@@ -13,15 +13,15 @@ SECONDS = 120.0
 
 def join(*threads: threading.Thread, seconds: float = SECONDS) -> None:
     """Wait until these threads have ended."""
-    until = time.monotonic() + seconds
+    end = time.monotonic() + seconds
     for thread in threads:
-        thread.join(max(0.0, until - time.monotonic()))
+        thread.join(max(0.0, end - time.monotonic()))
     running = [thread.name for thread in threads if thread.is_alive()]
     assert not running, f"did not end in {seconds:.0f} s: {', '.join(running)}"
 
 
 def next_line(process: subprocess.Popen[Any], seconds: float = SECONDS) -> Any:
-    """The next line that a process writes, which is killed if it writes none in time."""
+    """The next line that a process writes; it is killed if it writes none in time."""
     stream: IO[Any] | None = process.stdout
     assert stream is not None
     ended = threading.Event()
@@ -41,7 +41,7 @@ def next_line(process: subprocess.Popen[Any], seconds: float = SECONDS) -> Any:
 
 
 def until(condition: Callable[[], bool], seconds: float = SECONDS) -> None:
-    """Ask again and again until a condition holds."""
+    """Check a condition repeatedly until it holds."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"{condition} did not hold in {seconds:.0f} s"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import typing
 
-from mixnet.distributed.job import Job as Job
-from mixnet.distributed.job import JobError as JobError
-from mixnet.distributed.job import WorkerLostError as WorkerLostError
-from mixnet.distributed.job import find_job as find_job
 from mixnet.process.lazy import names_later as _names_later
 
 if typing.TYPE_CHECKING:
+    from mixnet.distributed.job import Job as Job
+    from mixnet.distributed.job import JobError as JobError
+    from mixnet.distributed.job import WorkerLostError as WorkerLostError
+    from mixnet.distributed.job import find_job as find_job
     from mixnet.distributed.measuring import Measured as Measured
     from mixnet.distributed.measuring import MeasuredStep as MeasuredStep
     from mixnet.distributed.measuring import MeasureError as MeasureError
@@ -22,10 +22,11 @@ if typing.TYPE_CHECKING:
     from mixnet.distributed.transfers import topology as topology
 
 
-# A scheduler imports this package, and starts before the rest of mixnet is loaded.
+# A scheduler or server imports this package, and starts before NumPy and the rest of mixnet are loaded.
 __getattr__, __dir__ = _names_later(
     globals(),
     {
+        **dict.fromkeys(("Job", "JobError", "WorkerLostError", "find_job"), ".job:"),
         **dict.fromkeys(("World", "world"), ".processes:"),
         **dict.fromkeys(("Measured", "MeasuredStep", "MeasureError", "measure"), ".measuring:"),
         **dict.fromkeys(("Topology", "Transfer", "topology"), ".transfers:"),

@@ -6,9 +6,10 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from mixnet.distributed.job import Job, JobError, find_job
+if TYPE_CHECKING:
+    from mixnet.distributed.job import Job
 
 _IS_SERVER = "MIXNET_IS_SERVER"
 _LAUNCHER = "mixnet.tools.launch"
@@ -42,6 +43,8 @@ def run_and_exit(role: str, run: Callable[[Job], int]) -> NoReturn:
         role: for messages.
         run: from the job to the exit code.
     """
+    from mixnet.distributed.job import JobError, find_job
+
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         job = find_job()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from pathlib import Path
@@ -96,16 +97,20 @@ _READABLE = """<style>
 </style>"""
 
 
+@functools.cache
+def _exporter() -> Any:
+    """nbconvert's exporter, which reads its templates only once, without addresses to load from."""
+    from nbconvert import HTMLExporter
+
+    return HTMLExporter(require_js_url="", mathjax_url="", jquery_url="", mermaid_js_url="")
+
+
 def notebook_page(notebook: object) -> str:
     """A notebook as one HTML page, its views interactive, without a request to anywhere.
 
     The source of cells with the tag ``hide-input`` is folded.
     """
-    from nbconvert import HTMLExporter
-
-    nowhere = {"require_js_url": "", "mathjax_url": "", "jquery_url": "", "mermaid_js_url": ""}
-    exporter = HTMLExporter(**nowhere)
-    html, _ = exporter.from_notebook_node(freeze(notebook))
+    html, _ = _exporter().from_notebook_node(freeze(notebook))
     # With empty addresses some templates still leave empty script elements, which ask for the page itself.
     html = re.sub(r'<script src="">\s*</script>', "", html)
     end = html.rindex("</body>")

@@ -71,7 +71,9 @@ def test_few_parameters_are_annotated_any() -> None:
         ("class A:\n    async def f(self, a: Any) -> Any: ...", (1.0, 1.0)),
     ],
 )
-def test_what_the_shares_count(text: str, expected: tuple[float, float]) -> None:
+def test_shares_count_any_and_types_that_contain_it(
+    text: str, expected: tuple[float, float]
+) -> None:
     assert shares([text]) == expected
 
 

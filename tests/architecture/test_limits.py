@@ -44,5 +44,5 @@ def test_every_started_process_has_a_time_limit() -> None:
      ("thread.join()", 1), ("thread.join(9)", 0), ("process.wait()", 1),
      ("process.communicate('a', timeout=9)", 0)],
 )  # fmt: skip
-def test_it_finds(code: str, count: int) -> None:
+def test_waits_without_a_limit_are_detected(code: str, count: int) -> None:
     assert len(list(without_limit(code))) == count

@@ -120,11 +120,11 @@ def test_exceptions_are_needed(path: str) -> None:
         "is_one = op.name == 'relu' or op.name == 'tanh' or op.name == 'sigmoid'",
     ],
 )
-def test_what_the_scan_sees(text: str) -> None:
+def test_collections_of_operator_names_are_detected(text: str) -> None:
     assert len(list(collections(text))) == 1
 
 
-def test_what_the_scan_leaves_alone() -> None:
+def test_other_collections_are_not_detected() -> None:
     assert not list(collections("PAIR = ('Convolution', 'Deconvolution')"))
     assert not list(
         collections(

@@ -82,5 +82,5 @@ def test_objects_do_not_probe_their_own_attributes() -> None:
         ('class A:\n    def __del__(self):\n        return getattr(self, "x", None)', []),
     ],
 )
-def test_a_probe_of_self(text: str, expected: list[int]) -> None:
+def test_a_probe_of_self_is_detected(text: str, expected: list[int]) -> None:
     assert list(probes_of_self(text)) == expected

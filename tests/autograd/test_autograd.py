@@ -36,7 +36,7 @@ def test_head_gradients_weigh_the_heads() -> None:
 
 
 @pytest.mark.parametrize(("request_", "expected"), [("write", 2.0), ("add", 6.0)])
-def test_requests(request_: str, expected: float) -> None:
+def test_gradient_requests_write_add_or_skip(request_: str, expected: float) -> None:
     x = nd.ones((2,))
     x.attach_grad(request_)
     for _ in range(3):
@@ -165,7 +165,7 @@ def test_detach_and_pause_stop_gradients() -> None:
     assert x.grad.asscalar() == 4
 
 
-def test_modes() -> None:
+def test_recording_and_training_modes_are_independent() -> None:
     assert not autograd.is_recording() and not autograd.is_training()
     with autograd.record():
         assert autograd.is_recording() and autograd.is_training()
@@ -470,7 +470,7 @@ def test_an_assignment_while_recording_passes_its_gradient() -> None:
 
 
 class _Counted(mx.autograd.Function):
-    """Twice its input, with as many gradients as asked for."""
+    """Doubles its input and returns a given number of gradients."""
 
     def __init__(self, gradients: int, output: object = None):
         super().__init__()
@@ -572,7 +572,7 @@ def test_numbers_of_arrays_that_do_not_fit_are_refused() -> None:
     np.testing.assert_array_equal(x.grad.asnumpy(), [2, 2])
 
 
-def test_unrecorded_work() -> None:
+def test_unrecorded_work_restores_the_modes() -> None:
     def work() -> bool:
         return autograd.is_recording()
 

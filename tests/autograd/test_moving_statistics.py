@@ -1,4 +1,4 @@
-"""When moving statistics move: with backward, by the numbers of MXNet 1.9.1."""
+"""Moving statistics change in backward, as in MXNet 1.9.1, which gave the numbers."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_moving_statistics_stay_without_a_tape(layer: gluon.nn.BatchNorm) -> Non
     assert moving(layer) == START
 
 
-def test_of_two_calls_both_count(layer: gluon.nn.BatchNorm) -> None:
+def test_both_of_two_calls_count(layer: gluon.nn.BatchNorm) -> None:
     with autograd.record():
         y, z = layer(batch()), layer(batch(2, 1))
     autograd.backward([y, z])
@@ -102,7 +102,7 @@ def test_a_frozen_layer_stays_unless_its_data_learns(layer: gluon.nn.BatchNorm) 
 
 
 @pytest.mark.parametrize("hybridize", [False, True])
-def test_a_frozen_part_of_a_network(hybridize: bool) -> None:
+def test_statistics_of_a_frozen_part_stay(hybridize: bool) -> None:
     net = gluon.nn.HybridSequential()
     net.add(gluon.nn.BatchNorm(in_channels=3, beta_initializer="ones"))
     net.add(gluon.nn.BatchNorm(in_channels=3))
@@ -117,7 +117,7 @@ def test_a_frozen_part_of_a_network(hybridize: bool) -> None:
 
 
 @pytest.mark.parametrize("hybridize", [False, True])
-def test_a_layer_twice_in_one_network(hybridize: bool) -> None:
+def test_a_layer_used_twice_in_one_network_moves_twice(hybridize: bool) -> None:
     class Twice(gluon.HybridBlock):
         def __init__(self) -> None:
             super().__init__()
@@ -142,7 +142,7 @@ def test_a_layer_twice_in_one_network(hybridize: bool) -> None:
     assert net.norm.running_mean.data().asnumpy() == pytest.approx(expected, rel=1e-5)
 
 
-def test_in_an_executor() -> None:
+def test_statistics_of_an_executor_change_in_backward() -> None:
     symbol = mx.sym.BatchNorm(mx.sym.var("data"), name="bn", fix_gamma=False)
     executor = symbol.simple_bind(mx.cpu(), data=(4, 3))
     executor.arg_dict["data"][:] = batch()
@@ -159,7 +159,7 @@ def test_in_an_executor() -> None:
     assert frozen.aux_arrays[0].asnumpy().tolist() == [0, 0, 0]
 
 
-def test_operators_of_other_kinds() -> None:
+def test_states_of_other_operators_change_in_backward() -> None:
     for name in ("BatchNorm_v1", "contrib.BatchNormWithReLU"):
         function: Any = nd
         for part in name.split("."):
@@ -174,7 +174,7 @@ def test_operators_of_other_kinds() -> None:
         assert mean.asnumpy() == pytest.approx([0.45, 0.55, 0.65]), name
 
 
-def test_below_what_passes_no_gradient(layer: gluon.nn.BatchNorm) -> None:
+def test_statistics_below_a_blocked_gradient_stay(layer: gluon.nn.BatchNorm) -> None:
     with autograd.record():
         y = nd.BlockGrad(layer(batch())).sum()
     y.backward()

@@ -15,7 +15,7 @@ from mixnet.autograd import plan, tape
 
 @pytest.fixture(autouse=True)
 def _forgotten() -> Iterator[None]:
-    """No plans from before."""
+    """Each test starts without plans."""
     plan._plans.clear()
     yield
 
@@ -75,7 +75,7 @@ def test_a_second_backward_reuses_the_plan(
             np.testing.assert_array_equal(one, other)
 
 
-def test_numbers_are_those_of_the_call() -> None:
+def test_a_plan_uses_the_scalars_of_the_call() -> None:
     for factor in (2.0, 3.0, 5.0):
         (actual,) = gradients(lambda x, by=factor: (x * by).sum(), np.ones((2, 2)))
         assert (actual == factor).all()

@@ -71,7 +71,7 @@ def test_a_task_without_a_scope_does_not_record() -> None:
     assert entered and recording == [(False, False, True)] * 3
 
 
-def test_modes_of_tasks() -> None:
+def test_each_task_has_its_own_modes() -> None:
     async def one(scope: Any, expected: tuple[bool, bool]) -> None:
         with scope:
             for _ in range(3):
@@ -155,7 +155,7 @@ def test_a_task_that_ends_in_a_scope_leaves_nothing(way: str) -> None:
     assert autograd.is_recording() is False
 
 
-def test_setters_inside_of_tasks() -> None:
+def test_setters_in_tasks_return_the_previous_mode() -> None:
     async def main() -> None:
         with autograd.record():
             assert autograd.set_training(False) is True

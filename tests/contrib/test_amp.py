@@ -40,7 +40,7 @@ def nodes(symbol: Any) -> list[tuple]:
 # ---- arrays ------------------------------------------------------------------------------------------
 
 
-def test_arrays(half: None) -> None:
+def test_operators_on_arrays_cast_their_inputs(half: None) -> None:
     x = nd.array([[1, 2], [3, 4]])
     h = x.astype("float16")
     for actual in (h + x, x + h, x * h, h > x, nd.broadcast_add(x, h), nd.concat(h, x), 1 / h,
@@ -78,7 +78,7 @@ def test_gradients_have_the_dtype_of_their_variables(half: None) -> None:
     assert x.grad.asnumpy() == pytest.approx(np.array([[8, 10]]), abs=1e-2)
 
 
-def test_networks(half: None) -> None:
+def test_networks_run_in_mixed_precision(half: None) -> None:
     net = gluon.nn.HybridSequential()
     net.add(gluon.nn.Dense(3, in_units=2), gluon.nn.BatchNorm(in_channels=3))
     net.add(gluon.nn.Activation("relu"), gluon.nn.Dense(2, in_units=3))
@@ -269,7 +269,7 @@ def test_lists_are_those_of_mxnet(half: str) -> None:
             assert value == theirs[name], name
 
 
-def test_lists() -> None:
+def test_lists_exist_for_both_half_precisions() -> None:
     names = ["list_lp16_ops", "list_fp32_ops", "list_lp16_fp32_ops", "list_conditional_fp32_ops",
              "list_widest_type_cast", "list_loss_output_functions"]  # fmt: skip
     for name in names:

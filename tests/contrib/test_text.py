@@ -48,7 +48,7 @@ def test_tokens_have_indices(options: dict, tokens: list) -> None:
     assert vocabulary.unknown_token == tokens[0]
 
 
-def test_from_tokens_to_numbers_and_back() -> None:
+def test_tokens_become_numbers_and_back() -> None:
     vocabulary = text.vocab.Vocabulary(COUNTER)
     assert vocabulary.to_indices("c") == 2 and vocabulary.to_indices(["c", "zz"]) == [2, 0]
     assert vocabulary.to_tokens(0) == "<unk>" and vocabulary.to_tokens([1, 2]) == ["a", "c"]
@@ -65,7 +65,7 @@ def test_from_tokens_to_numbers_and_back() -> None:
         ({"counter": "abc"}, "not str"),
     ],
 )
-def test_vocabularies_that_cannot_be(options: dict, message: str) -> None:
+def test_impossible_vocabularies_are_errors(options: dict, message: str) -> None:
     with pytest.raises(AssertionError, match=message):
         text.vocab.Vocabulary(**{"counter": COUNTER, **options})
 
@@ -84,7 +84,7 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_vectors_of_a_file(files: Path) -> None:
+def test_vectors_of_a_file_are_read(files: Path) -> None:
     embedding = text.embedding.CustomEmbedding(str(files / "a"))
     assert (
         len(embedding) == 3
@@ -106,7 +106,7 @@ def test_vectors_of_a_file(files: Path) -> None:
     assert skipped.idx_to_vec.asnumpy().tolist() == [[0, 0], [1, 2], [1, 2]]
 
 
-def test_vectors_for_a_vocabulary(files: Path) -> None:
+def test_vectors_are_selected_for_a_vocabulary(files: Path) -> None:
     vocabulary = text.vocab.Vocabulary(Counter(["a", "b", "zz"]))
     a, unknown = (text.embedding.CustomEmbedding(str(files / n)) for n in ("a", "unknown"))
     only = text.embedding.CustomEmbedding(str(files / "unknown"), vocabulary=vocabulary)

@@ -98,7 +98,7 @@ def sparse_linear(store: mx.kv.KVStore) -> None:
 
 
 def gluon_with_clipping(store: mx.kv.KVStore) -> None:
-    """A Trainer that sums gradients, has them clipped, and updates, on two devices of each worker."""
+    """A Trainer that sums gradients, clips them and updates, on two devices of each worker."""
     devices = [mx.cpu(0), mx.cpu(1)]
     x, y = (each[store.rank :: store.num_workers] for each in clusters())
     net = gluon.nn.HybridSequential(prefix="net_")

@@ -1,5 +1,5 @@
-"""What an asynchronous store does; every process of ``test_async.py`` runs this. Servers are
-killed meanwhile.
+"""Checks of an asynchronous store, which every process of ``test_async.py`` runs while servers are
+killed.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def module() -> None:
 
 
 def silent() -> None:
-    """What was pushed before a barrier stays, although its worker does not speak to the servers again."""
+    """Pushes before a barrier are kept, even if their worker never contacts the servers again."""
     own = mx.kv.create("dist_async")
     own.init("silent", nd.zeros(16))
     own.set_updater(add)
@@ -186,7 +186,7 @@ def silent() -> None:
 
 
 def counted() -> None:
-    """Each push of each worker counts once, although the servers are killed in between."""
+    """Each push of each worker counts once, even if the servers are killed in between."""
     own = mx.kv.create("dist_async")
     keys = [f"k{i}" for i in range(8)]
     own.init(keys, [nd.zeros(16)] * 8)

@@ -1,4 +1,4 @@
-"""A server is killed, and a worker while the server starts again; in the second life all goes well."""
+"""A server is killed, then a worker while the server restarts; the second run succeeds."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Two processes call the exchanges of all and of a process set in opposite order; ``test_process_sets.py``.
 
-First they agree, some times, so that they know each other's order. Argument: elements of the arrays.
+First they exchange in the same order a few times, so that each knows the other's order. Argument:
+elements of the arrays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Workers go in step for a while, then rank 1 pushes other keys, or in another order."""
+"""Workers push the same keys for a while, then rank 1 pushes other keys or in another order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker is killed in its first life; in its second one all goes well."""
+"""A worker is killed in the first run; the second run succeeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Endless exchanges; prints how long it took to notice that the others cannot be reached."""
+"""Exchanges endlessly; prints how long it took to notice that the others are unreachable."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ FOLDERS = ("/mixnet/kvstore/", "/mixnet/distributed/", "/mixnet/engine/")
 
 
 def interrupted(at: int, work: Callable[[], object]) -> bool:
-    """Run ``work`` and press Ctrl-C at the ``at``-th line in these folders; whether there are as many."""
+    """Press Ctrl-C at the ``at``-th line of ``work`` in these folders; returns whether there is one."""
     left = at
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
@@ -43,7 +43,7 @@ def interrupted(at: int, work: Callable[[], object]) -> bool:
 
 
 def every_line(push: Callable[[], object], check: Callable[[], object]) -> int:
-    """An interrupt at any line of a push leaves both processes with the same values; how many, in tens.
+    """Interrupt a push at each of its lines; both processes keep the same values. Returns the tens of lines.
 
     Args:
         push: makes one exchange.
@@ -57,7 +57,7 @@ def every_line(push: Callable[[], object], check: Callable[[], object]) -> int:
             had_more = interrupted(lines, push)
         else:
             push()
-        if agreement.count == before:  # it came before the exchange: as if the line had not run
+        if agreement.count == before:  # interrupted before the exchange, which did not happen
             assert world().rank == 0
             push()
         assert agreement.count == before + 1

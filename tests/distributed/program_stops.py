@@ -1,4 +1,4 @@
-"""One process is slow, which others wait for, and then stops without ending; ``test_failures.py``."""
+"""The others wait for one slow process, which then stops without ending; see ``test_failures.py``."""
 
 from __future__ import annotations
 

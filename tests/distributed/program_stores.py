@@ -294,7 +294,7 @@ def joint_steps(is_direct: bool) -> None:
 
 
 def exchanges_of_all_lengths() -> None:
-    """Short and long messages in a random order, the same in both; each rank waits for others of them."""
+    """Short and long messages in the same random order; the ranks wait for different ones."""
     alike, own = np.random.RandomState(5), np.random.RandomState(rank)
     sizes = (1, 16, 4000, 1 << 14, 70_000, 300_000, 1_200_000)
     store = mx.kv.create("dist_sync")
@@ -390,7 +390,7 @@ def byteps() -> None:
 
 
 def batch_sizes() -> None:
-    """As in MXNet, the divisor of gradients is fixed once the store is ready, which reading rows makes it."""
+    """As in MXNet, the divisor of gradients is fixed when the store is ready, which reading rows causes."""
     data = nd.sparse.csr_matrix(np.eye(4, 6, dtype="float32"))
 
     def step(size: int, **options: object) -> None:
@@ -525,7 +525,7 @@ def nothing_waits() -> None:
 
 
 def ends_at_once() -> None:
-    """A push whose sum has come when it begins needs no task; one that waits for the others has one."""
+    """A push needs a task only if the sum has not arrived when it begins."""
     store = mx.kv.create("dist_sync")
     store.init("at once", nd.zeros(2))
     value, out = nd.full(2, rank + 1), nd.zeros(2)
@@ -544,7 +544,7 @@ def ends_at_once() -> None:
 
 
 def order() -> None:
-    """Keys of one call may come in any order, and pulls too."""
+    """Keys of one call may be in any order, in pulls too."""
     store = mx.kv.create("dist_sync")
     keys = ["p", "q", "r"]
     store.init(keys, [nd.zeros(3), nd.zeros(3), nd.zeros((300, 300))])

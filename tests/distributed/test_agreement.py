@@ -1,4 +1,4 @@
-"""That workers which push different things hear of it, before anything is added up."""
+"""Workers that push different things get an error before anything is summed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from mixnet.distributed.agreement import Agreement, Description, DisagreementError, Questions
 from tests.distributed.launching import PROGRAMS, launch
+from tests.waiting import join
 
 
 class Job:
@@ -42,7 +43,7 @@ def never() -> bool:
     return False
 
 
-def test_noting_sends_nothing_and_waiting_sends_what_was_noted() -> None:
+def test_only_waiting_sends_the_recorded_exchanges() -> None:
     messages: list[dict[str, Any]] = []
     member = Agreement(lambda **message: messages.append(message))
     numbers = [member.note(Description(text)) for text in ("a", "b")]
@@ -82,7 +83,7 @@ def test_a_process_that_deviates_is_detected_by_all(late: bool) -> None:
 
 
 def test_a_difference_names_the_lines_of_the_exchanges_that_differ() -> None:
-    """Not those of earlier ones, which have not run yet and fail with it; nor need they be the same."""
+    """Not those of earlier exchanges, which have not run yet and fail with it."""
     job = Job(2)
     for text, lines in (("a", ("x.py:1", "y.py:1")), ("a", ("x.py:2", "y.py:2"))):
         for rank in range(2):
@@ -109,8 +110,7 @@ def test_waiting_ends_when_the_job_does() -> None:
     thread.start()
     over.set()
     job.members[0].wake()
-    thread.join(10)
-    assert not thread.is_alive()
+    join(thread, seconds=10)
 
 
 @pytest.mark.parametrize(

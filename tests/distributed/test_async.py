@@ -21,7 +21,9 @@ pytest.importorskip(
 )
 
 
-def test_servers_that_are_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_servers_restart_and_lose_no_push(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MIXNET_SERVER_FOLDER", str(tmp_path / "servers"))
     monkeypatch.setenv("MIXNET_JOIN_SECONDS", "120")  # for machines that are busy with other tests
     monkeypatch.setenv("MXNET_KVSTORE_BIGARRAY_BOUND", "100")
@@ -36,7 +38,7 @@ def test_servers_that_are_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not list((tmp_path / "servers").iterdir())  # keys and databases are gone
 
 
-def test_a_worker_that_is_killed_while_a_server_starts_again(
+def test_a_job_survives_a_worker_killed_while_a_server_restarts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MIXNET_SERVER_FOLDER", str(tmp_path / "servers"))
@@ -77,7 +79,7 @@ else:
 
 @pytest.mark.parametrize("when", ["pushes", "ends"])
 def test_a_server_that_does_not_restart_is_an_error(when: str, tmp_path: Path) -> None:
-    """Each worker waits for it once, says so once, and ends with the code for a lost process."""
+    """Each worker waits for it once, reports it once, and ends with the code for a lost process."""
     env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": str(free_port("127.0.0.1")),
            "DMLC_NUM_WORKER": "2", "DMLC_NUM_SERVER": "1",
            "MIXNET_SERVER_FOLDER": str(tmp_path / "servers")}  # fmt: skip
@@ -102,10 +104,10 @@ def test_a_server_that_does_not_restart_is_an_error(when: str, tmp_path: Path) -
 
 @pytest.mark.usefixtures("no_running_loop")
 @pytest.mark.parametrize("has_folder", [True, False])
-def test_a_server_that_cannot_read_the_key(
+def test_a_server_that_cannot_read_the_key_ends_the_job(
     has_folder: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its machine has another folder, or none: the worker ends at once, and says what the server said."""
+    """Its machine has another folder, or none: the worker ends at once with the server's message."""
     from mixnet.kvstore import job_key
     from mixnet.kvstore.serving import Serving
 

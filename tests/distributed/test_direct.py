@@ -20,10 +20,11 @@ from mixnet.distributed import shared_memory
 from mixnet.distributed.awaited import READABLE, WITHOUT_LIMIT, Steps, Watch
 from mixnet.distributed.direct import Direct, PeerError, connect
 from mixnet.distributed.turns import Turn, Turns, finished
+from tests.waiting import join
 
 
 def nothing() -> None:
-    """Nobody is lost."""
+    """No process is lost."""
 
 
 class Meeting:
@@ -134,7 +135,9 @@ def test_addresses_of_two_machines_share_no_memory() -> None:
     assert [each._memory for each in both] == [None, None]
 
 
-def test_one_process_without_memory_leaves_all_without(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_process_without_shared_memory_leaves_all_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     failing = iter([True, False, False])
     reserve = os.posix_fallocate
 
@@ -155,7 +158,7 @@ def test_a_process_that_cannot_listen_leaves_all_without_direct_connections() ->
     assert connected(3, {1: "203.0.113.1"}) == [None] * 3  # of no interface of this machine
 
 
-def test_strangers_are_sent_away() -> None:
+def test_unknown_connections_are_closed() -> None:
     meeting, ports = Meeting(2), list[socket.socket]()
 
     def gather(rank: int, data: np.ndarray) -> np.ndarray:
@@ -178,7 +181,7 @@ def test_strangers_are_sent_away() -> None:
         assert total.tolist() == [2] * 4
 
 
-def test_an_end_that_closes() -> None:
+def test_a_closed_connection_is_an_error() -> None:
     both: Any = connected(2)
     both[1].close()
     with pytest.raises(PeerError) as broken:
@@ -201,7 +204,7 @@ def test_a_waiting_process_checks_for_lost_peers() -> None:
 
 
 class Exchange:
-    """Steps that note the thread that runs them; they wait until a byte has come."""
+    """Steps that record their thread and wait until a byte has arrived."""
 
     def __init__(self, waits_without_limit: bool = False, is_short: bool = False):
         self.near, self.far = socket.socketpair()
@@ -332,8 +335,7 @@ def test_only_one_thread_runs_an_exchange() -> None:
     for thread in threads:
         thread.start()
     exchange.far.send(b".")
-    for thread in threads:
-        thread.join(20)
+    join(*threads)
     assert len(exchange.threads) == 2 and exchange.results == [None]
 
 
@@ -345,7 +347,7 @@ def test_an_error_belongs_to_the_exchange() -> None:
     assert isinstance(error, ValueError) and str(error) == "exclamation"
 
 
-def test_a_watch_is_woken_by_what_others_name() -> None:
+def test_a_watch_is_woken_by_its_sockets_and_limits() -> None:
     watch, lock, (near, far) = Watch(), threading.Lock(), socket.socketpair()
     assert not watch.wait(0)
     with lock:
@@ -355,7 +357,7 @@ def test_a_watch_is_woken_by_what_others_name() -> None:
     assert watch.wait(20)
     with lock:
         watch.end()
-    assert not watch.wait(0)  # though the byte is still there
+    assert not watch.wait(0)  # although the byte is still there
     with lock:
         watch.begin({near.fileno(): READABLE})
     assert watch.wait(20)

@@ -24,6 +24,7 @@ from mixnet.distributed.member import Member, address_of
 from mixnet.distributed.scheduler import Scheduler
 from tests import processes
 from tests.distributed.launching import ROOT, launch
+from tests.waiting import until
 
 
 def test_a_killed_worker_ends_all_and_they_start_again(tmp_path: Path) -> None:
@@ -41,7 +42,7 @@ def test_a_killed_worker_ends_all_and_they_start_again(tmp_path: Path) -> None:
     assert time.monotonic() - begin < 60
 
 
-def test_workers_that_end_earlier() -> None:
+def test_a_worker_that_ends_early_is_reported() -> None:
     job = launch(3, "program_ends_early.py")
     lines = job.stdout.splitlines()
     ended = r"(rank [12] has ended its program|ranks 1, 2 have ended their programs), while rank 0"
@@ -82,7 +83,7 @@ store._barrier()
 
 
 def test_a_failed_worker_ends_before_its_peers() -> None:
-    """``srun`` and ``mpirun`` take the code of the first, and kill the others."""
+    """``srun`` and ``mpirun`` return the code of the first to end and kill the others."""
     env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_NUM_SERVER": "0",
            "DMLC_PS_ROOT_PORT": str(free_port("127.0.0.1")), "DMLC_NUM_WORKER": "2"}  # fmt: skip
     roles = [{"DMLC_ROLE": "scheduler"}]
@@ -93,10 +94,12 @@ def test_a_failed_worker_ends_before_its_peers() -> None:
         for role in roles
     ]  # fmt: skip
     ended: list[int] = []
-    until = time.monotonic() + 60
-    while len(ended) < 2 and time.monotonic() < until:
-        ended += [i for i in range(2) if i not in ended and workers[i].poll() is not None]
-        time.sleep(0.01)
+
+    def have_ended() -> bool:
+        ended.extend(i for i in range(2) if i not in ended and workers[i].poll() is not None)
+        return len(ended) == 2
+
+    until(have_ended)
     messages = [each.communicate(timeout=60)[1] for each in (*workers, scheduler)]
     assert ended == [1, 0], messages
     assert [each.returncode for each in workers] == [EXIT_LOST, 1], messages
@@ -111,20 +114,19 @@ def test_ctrl_c_in_a_push_leaves_all_workers_with_the_same_values() -> None:
 
 def wait_for_connection(process: subprocess.Popen, port: int, seconds: float = 60) -> None:
     """Wait until a process is connected to a port."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
+
+    def is_connected() -> bool:
         assert process.poll() is None, process.communicate(timeout=60)
         connections = psutil.Process(process.pid).net_connections()
-        if any(each.raddr and each.raddr.port == port for each in connections):
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"no connection to port {port} in {seconds:.0f} s")
+        return any(each.raddr and each.raddr.port == port for each in connections)
+
+    until(is_connected, seconds)
 
 
 def connected_to(process: subprocess.Popen, port: int, seconds: float = 60) -> socket.socket:
     """A connection to a process that will listen on a port."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
         assert process.poll() is None, process.communicate(timeout=60)
         try:
             return socket.create_connection(("127.0.0.1", port), 10)
@@ -198,12 +200,12 @@ def test_a_worker_that_never_connects_is_an_error() -> None:
     assert codes == {"scheduler": EXIT_NOT_JOINED, "server": 1, "worker": EXIT_NOT_JOINED}
 
 
-def test_a_name_that_has_no_address() -> None:
+def test_a_name_without_an_address_is_an_error() -> None:
     with pytest.raises(JobError, match=r"DMLC_PS_ROOT_URI=no-such-host\.invalid: rank 0 on "):
         Member(Job(2, "no-such-host.invalid", 9091, 0))
 
 
-def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_scheduler_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MIXNET_JOIN_SECONDS", "0.2")
     port = free_port("127.0.0.1")
     with pytest.raises(
@@ -221,14 +223,14 @@ def test_another_service_on_the_port_is_an_error() -> None:
             Member(Job(2, "127.0.0.1", server.getsockname()[1], 1))
 
 
-def test_interfaces() -> None:
+def test_unknown_interfaces_are_errors() -> None:
     assert address_of("") == ""
     assert address_of("lo") == "127.0.0.1"
     with pytest.raises(JobError, match=r"DMLC_INTERFACE=eth99: there is no such interface.*lo"):
         address_of("eth99")
 
 
-def test_a_store_without_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_without_a_job_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
         "DMLC_ROLE",
         "DMLC_PS_ROOT_URI",

@@ -9,11 +9,11 @@ from mixnet.distributed import Job, JobError, find_job
 DMLC = {"DMLC_PS_ROOT_URI": "10.0.0.1", "DMLC_PS_ROOT_PORT": "9091", "DMLC_NUM_WORKER": "4"}
 
 
-def test_none() -> None:
+def test_without_variables_there_is_no_job() -> None:
     assert find_job({}) is None
 
 
-def test_dmlc() -> None:
+def test_variables_of_dmlc_describe_a_job() -> None:
     assert find_job(DMLC) == Job(4, "10.0.0.1", 9091)
     full = {
         **DMLC,
@@ -28,7 +28,7 @@ def test_dmlc() -> None:
     assert server is not None and server.role == "server" and server.rank is None
 
 
-def test_other_starters() -> None:
+def test_variables_of_other_launchers_describe_a_job() -> None:
     torchrun = {"MASTER_ADDR": "m", "MASTER_PORT": "1234", "RANK": "1", "WORLD_SIZE": "2"}
     assert find_job(torchrun) == Job(2, "m", 1234, 1, has_scheduler=False)
     assert find_job({**torchrun, "TORCHELASTIC_USE_AGENT_STORE": "True"}) == Job(

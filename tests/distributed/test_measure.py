@@ -29,7 +29,7 @@ def network() -> nn.HybridSequential:
     return net
 
 
-def test_two_workers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_workers_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
     measured = measure(
         network(),
         mx.nd.ones((4, 64)),
@@ -129,7 +129,7 @@ def test_a_job_that_fails_shows_what_it_printed(
         ({"device_seconds": -1}, "device_seconds=-1: expected seconds above 0"),
     ],
 )
-def test_numbers_out_of_range(changes: dict[str, Any], message: str) -> None:
+def test_numbers_out_of_range_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(AttributeValueError, match=message):
         measure(**{"network": network(), "data": mx.nd.ones((4, 64)), **changes})
 

@@ -1,5 +1,5 @@
-"""Networks between namespaces of this machine: one that is cut, and slow ones, for which the
-model of scaling predicts.
+"""Networks between namespaces of this machine: one that is cut, and slow ones against the model of
+scaling.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import pytest
 
 from mixnet.distributed.job import EXIT_LOST
 from tests.distributed.launching import PROGRAMS, ROOT
+from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("MIXNET_TEST_NETWORKS"),
@@ -84,9 +84,7 @@ def test_a_cut_network_ends_both_sides(two_hosts: list[str], tmp_path: Path) -> 
         )
         for rank, name in enumerate(two_hosts)
     ]  # fmt: skip
-    end = time.monotonic() + 60
-    while not all("running" in log.read_text() for log in logs) and time.monotonic() < end:
-        time.sleep(0.1)
+    until(lambda: all("running" in log.read_text() for log in logs))
     ip("link", "set", "mxport3", "down")  # without a notice to the peers
     assert [worker.wait(60) for worker in workers] == [EXIT_LOST] * 2
     assert scheduler.wait(30) == 1

@@ -14,7 +14,9 @@ from tests.distributed.launching import launch
 
 
 @pytest.mark.parametrize("uses_shared_memory", ["1", "0"])
-def test_process_sets(uses_shared_memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_sets_exchange_and_disagree(
+    uses_shared_memory: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MIXNET_SHARED_MEMORY", uses_shared_memory)
     job = launch(3, "program_process_sets.py")
     output = job.stdout + job.stderr
@@ -25,8 +27,8 @@ def test_process_sets(uses_shared_memory: str, monkeypatch: pytest.MonkeyPatch) 
     assert "rank 2: all-reduce of (4,) float32" in output
 
 
-# Exchanges that go directly, of which the workers know the order or have to ask for it; through shared
-# memory; by a program; and with the engine that runs each operation at once.
+# Direct exchanges whose order the workers know or have to ask for, exchanges through shared memory and by a
+# program, and the engine that runs each operation at once.
 @pytest.mark.parametrize(
     ("size", "rounds", "variables"),
     [
@@ -66,7 +68,7 @@ def waits(ranks: tuple[int, ...], number: int, **begun: int) -> dict[str, Any]:
     return json.loads(packed(**waiting(ranks, number, f"number {number}", sets)))
 
 
-def test_those_that_only_wait_are_no_deadlock() -> None:
+def test_waiting_processes_are_no_deadlock() -> None:
     record = Deadlocks(3)
     assert record.add(0, waits((0, 1), 5, all=2, of_01=5)) == {}  # rank 1 may begin it
     assert (
@@ -87,7 +89,7 @@ def test_two_sets_in_opposite_order_are_a_deadlock() -> None:
     }
 
 
-def test_a_circle_of_three_sets() -> None:
+def test_a_circle_of_three_sets_is_a_deadlock() -> None:
     record = Deadlocks(3)
     assert record.add(0, waits((0, 1), 1, of_01=1, of_02=0)) == {}
     assert record.add(1, waits((1, 2), 1, of_12=1, of_01=0)) == {}

@@ -1,4 +1,4 @@
-"""The scheduler's roll, with sockets in the place of processes."""
+"""The scheduler registers, watches and releases processes, for which sockets stand in."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import json
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
 
 from mixnet.distributed import Job
-from mixnet.distributed.addresses import bind_address, free_port
+from mixnet.distributed.addresses import bind_address
 from mixnet.distributed.job import EXIT_NOT_JOINED
 from mixnet.distributed.lines import packed
 from mixnet.distributed.scheduler import Scheduler
@@ -35,7 +35,7 @@ class Caller:
         return json.loads(await asyncio.wait_for(self.reader.readline(), 10))
 
     def end(self) -> None:
-        """As the end of a process does."""
+        """Close the connection, as the end of a process does."""
         self.writer.close()
 
 
@@ -45,19 +45,17 @@ Call = Callable[..., Awaitable[Caller]]
 def with_scheduler(
     workers: int, talk: Callable[[Call], Awaitable[None]], seconds: float = 30
 ) -> int:
-    """The scheduler's exit code after a talk with it."""
+    """The scheduler's exit code after a conversation with it."""
     callers = []  # a connection ends when it is not referenced
 
-    async def go() -> int:
-        port = free_port("127.0.0.1")
+    async def go(port: int) -> int:
         scheduler = Scheduler(Job(workers, "127.0.0.1", port, role="scheduler"))
         scheduler.seconds = seconds
         scheduler._start_service = lambda: 4711  # type: ignore[method-assign]
         serving = asyncio.create_task(scheduler.serve())
-        await asyncio.sleep(0.05)
 
         async def call(rank: int | None, **more: Any) -> Caller:
-            caller = Caller(*await asyncio.open_connection("127.0.0.1", port))
+            caller = Caller(*await _connected(port, serving))
             hello = {
                 "role": "worker",
                 "rank": rank,
@@ -77,7 +75,30 @@ def with_scheduler(
             each.end()
         return code
 
-    return asyncio.run(go())
+    with _reserved_port() as port:
+        return asyncio.run(go(port))
+
+
+@contextlib.contextmanager
+def _reserved_port() -> Iterator[int]:
+    """A port of this machine that the kernel gives to no other socket."""
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # asyncio's servers set it too
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
+
+
+async def _connected(
+    port: int, serving: asyncio.Task[int]
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to the scheduler, once it listens."""
+    while True:
+        try:
+            return await asyncio.open_connection("127.0.0.1", port)
+        except ConnectionRefusedError:
+            if serving.done():
+                raise AssertionError("the scheduler has ended") from serving.exception()
+            await asyncio.sleep(0.01)
 
 
 def test_a_job_that_ends_well() -> None:
@@ -182,7 +203,7 @@ def test_workers_without_a_number_are_named_by_their_process() -> None:
     assert with_scheduler(3, talk, seconds=0.2) == EXIT_NOT_JOINED
 
 
-def test_strangers_are_left_alone() -> None:
+def test_late_and_foreign_connections_do_not_disturb_the_job() -> None:
     async def talk(call: Call) -> None:
         worker = await call(0)
         await worker.hear()
@@ -213,7 +234,7 @@ def test_the_scheduler_listens_on_the_configured_interface() -> None:
 
 
 def test_a_connection_that_is_closed_late_ends_without_a_traceback() -> None:
-    """As with TLS, which takes its time: asyncio cancels the task, and prints when that raises."""
+    """With TLS, closing takes time: asyncio cancels the task and prints a traceback if that raises."""
 
     async def cancelled(is_over: bool) -> bool:
         scheduler = Scheduler(Job(1, "127.0.0.1", 9, role="scheduler"))

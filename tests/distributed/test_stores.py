@@ -14,7 +14,7 @@ from tests import processes
 from tests.distributed.launching import PROGRAMS, ROOT, launch
 
 
-def test_two_processes(tmp_path: Path) -> None:
+def test_stores_of_two_processes_pass_all_checks(tmp_path: Path) -> None:
     job = launch(
         2,
         "program_stores.py",
@@ -43,7 +43,7 @@ def test_a_process_without_a_job_is_the_only_one_of_horovod(tmp_path: Path) -> N
     assert {"all-reduce", "broadcast"} <= {each.get("name") for each in events}
 
 
-def test_training_as_for_mxnet(tmp_path: Path) -> None:
+def test_training_gives_the_numbers_of_mxnet(tmp_path: Path) -> None:
     """Sum and norm of a weight after training are those of the real MXNet with two workers."""
     functions = ("module_with_schedule", "sparse_linear", "gluon_with_clipping")
     job = launch(2, "program_as_for_mxnet.py", tmp_path, *functions)

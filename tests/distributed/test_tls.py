@@ -1,4 +1,4 @@
-"""Jobs with certificates, and processes that have none, or another job's."""
+"""Jobs with certificates, and processes without one or with that of another job."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mixnet.distributed.job import EXIT_NOT_JOINED
 from mixnet.distributed.tls import SETTINGS, Wire, context
 from tests import processes
 from tests.distributed.launching import ROOT
-from tests.waiting import join
+from tests.waiting import join, until
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 
@@ -86,7 +86,7 @@ def _run(
     return [(p.returncode, *each) for p, each in zip(started, outputs, strict=True)]
 
 
-def test_a_job_with_certificates(certificates: dict[str, str], tmp_path: Path) -> None:
+def test_a_job_with_certificates_runs(certificates: dict[str, str], tmp_path: Path) -> None:
     """Stores of both kinds: workers sum among themselves, and push to a server."""
     ends = _run(_SYNC + _ASYNC, [certificates] * 4, 1, tmp_path, seconds="60")
     assert [code for code, _, _ in ends] == [0] * 4, ends
@@ -95,7 +95,7 @@ def test_a_job_with_certificates(certificates: dict[str, str], tmp_path: Path) -
 
 
 @pytest.mark.parametrize("kind", ["none", "of another job", "only here"])
-def test_a_worker_without_a_certificate_of_the_job(
+def test_a_worker_without_a_certificate_of_the_job_is_refused(
     kind: str, certificates: dict[str, str], tmp_path: Path
 ) -> None:
     tls = {"none": {}, "of another job": None, "only here": certificates}[kind]
@@ -112,7 +112,7 @@ def test_a_worker_without_a_certificate_of_the_job(
         assert "refused a connection from 127.0.0.1" in scheduler[2]
 
 
-def test_a_scheduler_of_another_job(
+def test_a_scheduler_of_another_job_is_refused(
     certificates: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mixnet.distributed.member import Member
@@ -138,7 +138,7 @@ def test_a_scheduler_of_another_job(
         join(thread)
 
 
-def test_settings(
+def test_wrong_settings_are_errors(
     certificates: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in SETTINGS:
@@ -165,7 +165,7 @@ def test_settings(
         context(is_server=False)
 
 
-def test_lines_of_several_threads() -> None:
+def test_lines_of_several_threads_are_not_interleaved() -> None:
     ends = socket.socketpair()
     reader, writer = map(Wire, ends)
     sent = [f"{number} {'x' * 3000}\n".encode() for number in range(400)]
@@ -189,9 +189,9 @@ def test_a_thread_that_waits_to_send_holds_no_lock() -> None:
     long, short = b"x" * (1 << 22) + b"\n", b"y\n"
     threads = [threading.Thread(target=writer.send, args=(each,)) for each in (long, short)]
     threads[0].start()
-    time.sleep(0.1)
+    until(lambda: writer._is_sending)
     threads[1].start()
-    time.sleep(0.1)
+    until(lambda: writer._queued == len(long) + len(short))
     assert all(thread.is_alive() for thread in threads)  # no peer reads
     for lock in (writer._using, writer._changed):
         assert lock.acquire(timeout=5)
@@ -199,12 +199,10 @@ def test_a_thread_that_waits_to_send_holds_no_lock() -> None:
     reader.send(b"z\n")
     assert writer.readline(5) == b"z\n"
     assert reader.readline(20) == long and reader.readline(20) == short
-    for thread in threads:
-        thread.join(20)
-        assert not thread.is_alive()
+    join(*threads)
 
 
-def test_ctrl_c_while_a_message_is_sent() -> None:
+def test_ctrl_c_does_not_truncate_a_message() -> None:
     reader, writer = map(Wire, socket.socketpair())
     long = b"x" * (1 << 22) + b"\n"
     timer = threading.Timer(0.2, lambda: signal.pthread_kill(main, signal.SIGINT))
@@ -215,4 +213,4 @@ def test_ctrl_c_while_a_message_is_sent() -> None:
     thread = threading.Thread(target=writer.send, args=(b"y\n",))
     thread.start()
     assert reader.readline(20) == long and reader.readline(20) == b"y\n"
-    thread.join(20)
+    join(thread)

@@ -21,7 +21,7 @@ def network() -> nn.HybridSequential:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 16])
-def test_closed_forms(n: int) -> None:
+def test_traffic_follows_the_closed_forms(n: int) -> None:
     size = 1 << 20
     ring = topology(size, n, in_one=True)
     for i in range(n):
@@ -47,7 +47,7 @@ def test_closed_forms(n: int) -> None:
 @pytest.mark.parametrize("kind", ["ring", "tree"])
 @pytest.mark.parametrize("n", [2, 3, 4, 6, 9])
 def test_the_transfers_add_up_to_the_sum_in_every_worker(kind: str, n: int) -> None:
-    """Carried out one after the other, the transfers leave the sum of all workers' arrays in each worker."""
+    """After all transfers each worker has the sum of all workers' arrays."""
     plan = topology(404, n, kind, in_one=True)
     size = plan.buckets[0][1]
     have = [np.random.default_rng(i).integers(0, 99, size) for i in range(n)]
@@ -100,7 +100,7 @@ def test_traffic_of_a_job_equals_the_model(monkeypatch: pytest.MonkeyPatch) -> N
         assert expected <= sent < expected + headers
 
 
-def test_texts_and_tables() -> None:
+def test_topologies_have_texts_and_tables() -> None:
     plan = topology(network(), 3, "server", 2)
     assert plan.nodes == ["worker 0", "worker 1", "worker 2", "server 0", "server 1"]
     assert "worker 0 sends 493 kB: 13.2 kB to server 0, 480 kB to server 1" in repr(plan)

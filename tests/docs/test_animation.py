@@ -23,7 +23,7 @@ def chunks(data: bytes) -> list[str]:
     return names
 
 
-def test_it_is_a_small_animation() -> None:
+def test_the_file_is_a_small_animation() -> None:
     data = PATH.read_bytes()
     assert len(data) < 1_000_000
     assert data[:4] == b"RIFF" and data[8:12] == b"WEBP"

@@ -46,7 +46,7 @@ def text_of_bash(script: str) -> str:
 
 
 @pytest.mark.parametrize("script", ["slurm.sh", "sge.sh", "pbs.sh", "train.sh"])
-def test_a_script_is_bash(script: str) -> None:
+def test_a_script_is_valid_bash(script: str) -> None:
     text = text_of_bash(script)
     assert script == "train.sh" or ". docs/cluster/train.sh" in text
 
@@ -54,6 +54,6 @@ def test_a_script_is_bash(script: str) -> None:
 @pytest.mark.parametrize(
     "script", ["slurm-workers.sh", "sge-workers.sh", "pbs-workers.sh", "workers.sh"]
 )
-def test_a_script_of_many_workers_is_bash(script: str) -> None:
+def test_a_script_of_many_workers_is_valid_bash(script: str) -> None:
     text = text_of_bash(script)
     assert script == "workers.sh" or "START=" in text

@@ -67,7 +67,7 @@ def network(tmp_path: Path) -> tuple[Path, np.ndarray]:
 
 
 @_needs("onnxruntime-node")
-def test_node(network: Any) -> None:
+def test_the_program_for_node_runs(network: Any) -> None:
     folder, scores = network
     (folder / "predict.mjs").write_text(_program("Node", "js"))
     (folder / "node_modules").symlink_to(MODULES)
@@ -82,7 +82,7 @@ def test_node(network: Any) -> None:
 @_needs("onnxruntime-web")
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: apt install chromium)")
 @in_own_thread
-def test_browser(network: Any) -> None:
+def test_the_page_runs_in_a_browser(network: Any) -> None:
     playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
     folder, scores = network
     (folder / "index.html").write_text(_program("A browser", "html"))
@@ -134,7 +134,7 @@ def _has_cpp() -> bool:
 @pytest.mark.skipif(
     not _has_cpp(), reason="needs OpenCV for C++ (Debian: apt install g++ pkg-config libopencv-dev)"
 )
-def test_cpp(network: Any) -> None:
+def test_the_program_in_cpp_runs(network: Any) -> None:
     folder, scores = network
     (folder / "predict.cpp").write_text(_program("C++", "cpp"))
     actual = json.loads(_commands("C++", folder))
@@ -145,7 +145,7 @@ def test_cpp(network: Any) -> None:
     not (ONNXRUNTIME_CPP / "include").is_dir() or shutil.which("g++") is None,
     reason="needs g++, and ONNX Runtime for C++, its folder named by MIXNET_ONNXRUNTIME_CPP",
 )
-def test_cpp_with_onnx_runtime(network: Any) -> None:
+def test_the_program_in_cpp_with_onnx_runtime_runs(network: Any) -> None:
     folder, scores = network
     (folder / "predict.cpp").write_text(_program("C++ with ONNX Runtime", "cpp"))
     (folder / "onnxruntime").symlink_to(ONNXRUNTIME_CPP)
@@ -157,7 +157,7 @@ def test_cpp_with_onnx_runtime(network: Any) -> None:
     not (OPENCV_JAR.exists() and any(OPENCV_JNI.glob("libopencv_java*.so")) and shutil.which("javac")),
     reason="needs OpenCV for Java (Debian: apt install default-jdk-headless libopencv-java)",
 )  # fmt: skip
-def test_java(network: Any) -> None:
+def test_the_program_in_java_runs(network: Any) -> None:
     folder, scores = network
     (folder / "Predict.java").write_text(_program("Java", "java"))
     before = OPENCV_JAR.stat()

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 
 def interrupted(at: int, folders: tuple[str, ...], work: Callable[[], object]) -> bool:
-    """Run ``work`` with an interrupt at the ``at``-th point in code of these folders; whether it came.
+    """Interrupt ``work`` at the ``at``-th point in code of these folders; returns whether there is one.
 
     Python looks for signals where a function begins and where a call has returned.
     """
@@ -43,8 +43,8 @@ def interrupted(at: int, folders: tuple[str, ...], work: Callable[[], object]) -
     sys.setprofile(watch)
     try:
         work()
-    except KeyboardInterrupt as told:
-        print(at, told)
+    except KeyboardInterrupt as error:
+        print(at, error)
         return True
     finally:
         sys.setprofile(None)
@@ -52,7 +52,7 @@ def interrupted(at: int, folders: tuple[str, ...], work: Callable[[], object]) -
 
 
 def ends(work: Callable[[], object]) -> bool:
-    """Whether ``work`` ends, in a thread of its own."""
+    """Whether ``work`` ends when another thread runs it."""
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     thread.join(timeout=20)
@@ -60,7 +60,7 @@ def ends(work: Callable[[], object]) -> bool:
 
 
 def every_point(scenario: Callable[[int], bool], most: int = 2000) -> int:
-    """Interrupt at one point after the other, until the scenario ends without; how many there are."""
+    """Interrupt at each point in turn until the scenario ends uninterrupted; returns the number of points."""
     for at in range(1, most):
         if not scenario(at):
             return at - 1

@@ -23,6 +23,7 @@ from mixnet.engine import Engine, NaiveEngine, ThreadedEngine, Var
 from mixnet.process.collector import collector_paused
 from tests import processes
 from tests.threads import in_threads
+from tests.waiting import until
 
 KINDS = {
     "naive": NaiveEngine,
@@ -34,7 +35,7 @@ KINDS = {
 
 @pytest.fixture(autouse=True)
 def watchdog() -> Iterator[None]:
-    """A test that hangs ends with the stacks of all threads."""
+    """Ends a test that hangs and prints the stacks of all threads."""
     faulthandler.dump_traceback_later(300, exit=True)
     yield
     faulthandler.cancel_dump_traceback_later()
@@ -66,7 +67,7 @@ STEP = st.tuples(
 
 
 def run(engine: Engine | None, steps: list, slow: bool = False) -> tuple[list, list]:
-    """Cells after the steps, and what every step read; without an engine, one after the other."""
+    """The cells after all steps and the values that each step read; serial if there is no engine."""
     cells = [0] * 6
     variables = [Var(f"v{i}") for i in range(6)]
     values_read: list = [None] * len(steps)
@@ -125,7 +126,7 @@ def test_slow_work_gives_the_serial_result(steps: list) -> None:
         engine.stop()
 
 
-def test_a_drawn_graph(threaded: ThreadedEngine) -> None:
+def test_branches_of_a_diamond_run_in_parallel(threaded: ThreadedEngine) -> None:
     #   a -> b -> d      b and c run side by side, d after both
     #   a -> c -> d
     a, b, c, d = (Var(n) for n in "abcd")
@@ -171,8 +172,8 @@ def test_priorities_decide_among_what_is_ready() -> None:
     for priority in (0, 5, -3, 5, 1):
         engine.push(lambda p=priority: order.append(p), priority=priority)
     gate.set()
-    while len(order) < 5:  # not wait_for_all: this thread would take work by itself
-        time.sleep(0.001)
+    # Not wait_for_all, in which this thread would run tasks, too.
+    until(lambda: len(order) == 5)
     assert order == [5, 5, 1, 0, -3]
     engine.stop()
 
@@ -206,8 +207,7 @@ def test_a_worker_that_waits_does_not_starve_its_pool() -> None:
         log.append("outer")
 
     engine.push(work, (), (outer,))
-    while len(log) < 2:
-        time.sleep(0.001)
+    until(lambda: len(log) == 2)
     assert log == ["inner", "outer"]
     engine.stop()
 
@@ -445,8 +445,7 @@ def test_work_that_ends_later_holds_its_variables(threaded: Engine) -> None:
     var, order, ends = Var("v"), [], []
     threaded.push_async(ends.append, (), (var,))
     threaded.push(lambda: order.append("after"), (var,))
-    while not ends:
-        time.sleep(0.001)
+    until(lambda: bool(ends))
     assert order == [] and var.version == 0
     ends[0](None)
     ends[0](None)  # the second time says nothing
@@ -454,7 +453,7 @@ def test_work_that_ends_later_holds_its_variables(threaded: Engine) -> None:
     assert order == ["after"] and var.version == 1
 
 
-def test_work_that_ends_later_with_an_error(threaded: Engine) -> None:
+def test_work_that_ends_later_can_fail(threaded: Engine) -> None:
     var, ends = Var("v"), []
     threaded.push_async(ends.append, (), (var,), name="later")
     threading.Timer(0.05, lambda: ends[0](ValueError("in the end"))).start()
@@ -487,7 +486,7 @@ def test_a_waiting_thread_asks_for_progress_and_can_be_refused(threaded: Engine)
     assert waits[0] == 0 and waits[1] >= 1
 
 
-def test_two_pieces_of_work_that_end_together(threaded: Engine) -> None:
+def test_two_tasks_may_end_at_the_same_time(threaded: Engine) -> None:
     first, second, ends = Var("first"), Var("second"), []
 
     def start(done: object) -> None:
@@ -520,8 +519,7 @@ def test_short_tasks_run_on_the_thread_that_made_them_ready(threaded: Engine) ->
 
     threaded.push(work, (), (var,), "copy")
     threaded.push_async(start, (), (var,), quick=True)
-    while threaded._pools["copy"].heap:  # a worker has taken it
-        time.sleep(0.001)
+    until(lambda: not threaded._pools["copy"].heap)  # a worker has taken it
     assert len(threads) == 1  # not before what it waits for
     gate.set()
     threaded.wait_for_var(var)
@@ -569,7 +567,7 @@ def test_on_wait_is_called_at_exit() -> None:
 
 
 def test_an_idle_worker_does_not_keep_others_from_starting() -> None:
-    """A burst of tasks gets as many threads as are allowed, also after there was work before."""
+    """A burst of tasks gets as many threads as are allowed, even after earlier work."""
     engine = ThreadedEngine({"io": 4})
     engine.push_sync(lambda: None, resource="io")
     first = Var("first")

@@ -1,5 +1,5 @@
-"""The tests of ``interrupts.py``, apart: what a profile function raises upsets Python 3.11's
-count of its recursion.
+"""Runs ``interrupts.py`` in another process: errors that a profile function raises corrupt Python 3.11's
+recursion count.
 """
 
 from __future__ import annotations

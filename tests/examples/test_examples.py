@@ -30,13 +30,13 @@ CASES = [
 ]
 
 
-def test_every_example_is_here() -> None:
+def test_every_example_is_tested() -> None:
     scripts = {path.name for path in EXAMPLES.glob("*.py")} - {"fit.py"}
     assert scripts == {case[0].split()[0] for case in CASES}
 
 
 @pytest.mark.parametrize(("line", "least", "most"), CASES, ids=lambda each: str(each).split(".")[0])
-def test_example(line: str, least: float, most: float, tmp_path: Path) -> None:
+def test_an_example_runs_and_learns(line: str, least: float, most: float, tmp_path: Path) -> None:
     script, *arguments = line.split()
     root = str(EXAMPLES.parents[1])
     ran = processes.run(

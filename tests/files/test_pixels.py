@@ -38,13 +38,13 @@ def jpeg(width: int, height: int) -> bytes:
 
 
 @pytest.mark.parametrize("extension", [".png", ".jpg", ".bmp", ".gif", ".webp", ".ppm", ".ras"])
-def test_sizes_in_headers(extension: str) -> None:
+def test_sizes_are_read_from_headers(extension: str) -> None:
     content = np.frombuffer(encoded(extension), np.uint8)
     assert named_size(content)[:2] == (7, 6)
     assert decode(content, 1).shape == (6, 7, 3)
 
 
-def test_sizes_of_other_kinds() -> None:
+def test_sizes_of_other_variants_are_read() -> None:
     pixels = np.random.RandomState(0).randint(0, 256, (6, 7, 3), np.uint8)
     lossy = cv2.imencode(".webp", pixels, [cv2.IMWRITE_WEBP_QUALITY, 50])[1]
     late = cv2.imencode(".jpg", pixels, [cv2.IMWRITE_JPEG_PROGRESSIVE, 1])[1]
@@ -60,7 +60,7 @@ def test_sizes_of_other_kinds() -> None:
     jpeg(20000, 20000), b"P6\n60000 60000\n255\n" + bytes(100),
     b"BM" + bytes(16) + struct.pack("<ii", 30000, -30000) + bytes(100),
 ])  # fmt: skip
-def test_sizes_that_no_file_of_this_length_holds(content: bytes) -> None:
+def test_sizes_beyond_the_length_of_the_file_are_refused(content: bytes) -> None:
     with pytest.raises(
         FileFormatError, match=r"claims a size of \d+ x \d+ pixels, which \d+ bytes"
     ):
@@ -71,14 +71,14 @@ def test_sizes_that_no_file_of_this_length_holds(content: bytes) -> None:
         mx.recordio.unpack_img(mx.recordio.pack((0, 1.0, 0, 0), content))
 
 
-def test_images_that_pack_well_are_decoded() -> None:
+def test_highly_compressed_images_are_decoded() -> None:
     flat = np.zeros((3000, 3000, 3), np.uint8)
     for extension in (".png", ".jpg", ".webp", ".gif"):
         content = cv2.imencode(extension, flat)[1]
         assert decode(content, 1).shape == flat.shape, (extension, content.size)
 
 
-def test_parts_beyond_the_end() -> None:
+def test_parts_beyond_the_end_are_refused() -> None:
     # OpenCV takes memory for the length that a part names before it reads it.
     content = bytearray(png(4, 4, bytes(13 * 4)))
     content[33:37] = struct.pack(">I", 500 << 20)
@@ -88,13 +88,13 @@ def test_parts_beyond_the_end() -> None:
         decode(encoded(".png")[:-4], 1)
 
 
-def test_errors_of_opencv_are_answers() -> None:
+def test_errors_of_opencv_are_errors_of_the_file() -> None:
     with pytest.raises(FileFormatError, match="OpenCV cannot decode the image"):
         # A size that the decoder itself refuses, in a file long enough to have it.
         decode(b"P6\n2000000 3\n255\n" + bytes(18_000_000), 1)
 
 
-def test_sizes_in_headers_of_further_formats() -> None:
+def test_sizes_are_read_from_headers_of_further_formats() -> None:
     pixels = np.random.RandomState(0).randint(0, 256, (80, 70, 3), np.uint8)
     for extension in (".tiff", ".jp2", ".avif", ".hdr"):
         try:
@@ -111,7 +111,7 @@ def test_sizes_in_headers_of_further_formats() -> None:
         assert named_size(np.frombuffer(content, np.uint8)) is None
 
 
-def test_large_images_packed_as_no_photograph_need_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_and_highly_compressed_images_need_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     flat = cv2.imencode(".png", np.zeros((2400, 2400, 3), np.uint8))[1]
     noise = np.random.RandomState(0).randint(0, 256, (2400, 2400, 3), np.uint8)
     smooth = cv2.GaussianBlur(noise, (0, 0), 3)

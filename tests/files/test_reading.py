@@ -1,4 +1,4 @@
-"""Files that other programs cut off or write again while they are read, and text that is none."""
+"""Files that other programs truncate or rewrite while they are read, and invalid text."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ ROOT = Path(__file__).parents[2]
 
 
 def rewritten(path: str) -> None:
-    """What a notebook cell does that is run again: an empty file, then a shorter one."""
+    """Rewrite a file as a notebook cell does that is run again: empty first, then shorter."""
     writer = MXRecordIO(path, "w")
     writer.write(b"x" * 10)
     writer.close()
 
 
 def in_a_process(code: str, *args: str) -> str:
-    """Output of a program, whose end by a signal fails the test."""
+    """The output of a program; the test fails if a signal ends it."""
     command = [sys.executable, "-c", code, *args]
     done = processes.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120)
     assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
@@ -64,7 +64,7 @@ for read in (batches.next, reader.read):
 
 
 @pytest.mark.parametrize("order", ["plain", "shuffle"])
-def test_records_that_are_rewritten_while_they_are_read(tmp_path: Path, order: str) -> None:
+def test_rewriting_records_while_they_are_read_is_safe(tmp_path: Path, order: str) -> None:
     # Several pages each: what was read ahead is no part of the rest.
     writer = MXRecordIO(str(tmp_path / "a.rec"), "w")
     image = mx.recordio.pack_img((0, 1.0, 0, 0), np.zeros((9, 9, 3), np.uint8), 3, ".png")
@@ -106,7 +106,7 @@ print(sorted(found))
 """
 
 
-def test_parameters_that_are_rewritten_while_they_are_read(tmp_path: Path) -> None:
+def test_rewriting_parameters_while_they_are_read_is_an_error(tmp_path: Path) -> None:
     mx.nd.save(str(tmp_path / "a.params"), {f"w{i}": mx.nd.ones((500, 500)) for i in range(8)})
     assert "FileFormatError" in in_a_process(PARAMETERS, str(tmp_path / "a.params"))
 
@@ -123,7 +123,7 @@ def test_records_of_a_new_file_are_read_by_a_new_iterator(tmp_path: Path) -> Non
     assert records.take(4) == [b"x" * 10]
 
 
-def test_bytes_of_a_file(tmp_path: Path) -> None:
+def test_bytes_of_a_file_are_read_and_searched(tmp_path: Path) -> None:
     path = tmp_path / "a"
     content = bytes(range(256)) * 5000
     path.write_bytes(content)
@@ -147,7 +147,7 @@ def test_bytes_of_a_file(tmp_path: Path) -> None:
     assert room.tolist() == [7, 8, 9] and memory.read(1, 2) == b"\1\2" and not memory.change()
 
 
-def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
+def test_files_that_cannot_be_opened_are_errors(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="couldn't open file: No such file"):
         content_of(tmp_path / "no")
     with pytest.raises(MXNetError, match="directory"):
@@ -168,7 +168,7 @@ def test_invalid_text_is_refused(tmp_path: Path) -> None:
     assert list(lines_of(io.BytesIO(b"\xe4"), "x", "latin-1")) == [(1, "ä")]
 
 
-def test_packed_files_that_are_damaged(tmp_path: Path) -> None:
+def test_damaged_compressed_files_are_errors(tmp_path: Path) -> None:
     packed = gzip.compress(b"a line\n" * 1000, mtime=0)
     for broken in (packed[:-9], packed[:20] + b"\xff" * 8 + packed[28:], packed[:-5] + b"12345"):
         with pytest.raises(FileFormatError, match=r"a.gz: the compressed content is damaged"):

@@ -1,4 +1,4 @@
-"""Saves are whole or not there: under a kill, Ctrl-C, a full disk; and leave nothing behind."""
+"""A save happens completely or not at all, even if killed or interrupted, and leaves no other files."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_content_is_synced_before_the_file_is_renamed(
 
 @pytest.mark.parametrize("size", [10, 3_000_000])
 def test_a_full_disk_is_reported_with_the_name_of_the_file(tmp_path: Path, size: int) -> None:
-    """A limit of the size of files stands for it: the write fails in the same place."""
+    """A limit on the size of files has the same effect: the write fails in the same place."""
     path = tmp_path / "f.params"
     write_whole(path, b"old")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)

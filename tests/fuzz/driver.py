@@ -62,7 +62,7 @@ def run(names: Sequence[str], count: int, seed: int = SEED, most: int = 100) -> 
 
 
 def _stretch(work: Sequence[Work]) -> tuple[list[Work], list[Work]]:
-    """What one process does, and the rest."""
+    """Mutations for one process, and the rest."""
     now: list[Work] = []
     room = _STRETCH
     for place, (name, begin, end) in enumerate(work):
@@ -77,7 +77,7 @@ def _stretch(work: Sequence[Work]) -> tuple[list[Work], list[Work]]:
 
 
 def _in_process(work: Sequence[Work], seed: int) -> tuple[list[tuple[str, int, str]], list[Work]]:
-    """Findings of one process, and what it did not get to."""
+    """Findings of one process, and the mutations that it did not reach."""
     with tempfile.TemporaryDirectory() as folder:
         progress, findings, errors = (Path(folder) / each for each in ("at", "found", "said"))
         for each in (progress, findings, errors):
@@ -122,7 +122,7 @@ def _stored(name: str, seed: int, number: int, problem: str) -> Finding:
 
 
 def replay(path: Path) -> str | None:
-    """Load a stored file in this process; what is wrong, None if nothing is."""
+    """Load a stored file in this process; returns what is wrong, or None."""
     name = path.parent.name
     original = path.name.partition(".")[2]
     folder = Path(tempfile.mkdtemp(prefix="fuzz"))

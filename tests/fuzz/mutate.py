@@ -97,7 +97,7 @@ def _range(data: bytearray, draw: random.Random) -> tuple[int, int]:
 
 
 def _words(data: bytearray, draw: random.Random) -> list[tuple[int, int]]:
-    # Around some place: a search through the whole of a long text costs more than loading it.
+    # Near a random place, since searching a whole long text costs more than loading it.
     start = draw.randrange(len(data)) if len(data) > 4096 else 0
     return [match.span() for match in _WORD.finditer(data, start, start + 4096)]
 

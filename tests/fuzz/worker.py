@@ -57,7 +57,7 @@ class Loader:
         return self.files[which], mutated(content, self.contents, draw)
 
     def load(self, path: Path, content: bytes) -> str | None:
-        """What is wrong with how a file with this content loads; None if nothing is."""
+        """Load a file with this content; returns what is wrong, or None."""
         before = path.read_bytes()
         path.write_bytes(content)
         try:
@@ -77,14 +77,14 @@ class Loader:
 
 
 def _forget_peak() -> None:
-    """Let the most memory so far be what there is now, where the system can do that."""
+    """Reset the peak of memory to the current use, where the system can do that."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def _peak() -> int:
-    """The most memory so far, in bytes."""
-    # Not getrusage: what it tells begins with the memory of the process that started this one.
+    """The peak of memory so far, in bytes."""
+    # Not getrusage, whose peak includes the memory of the process that started this one.
     match = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
     return int(match[1]) << 10 if match else 0
 

@@ -63,7 +63,7 @@ def test_names_count_by_kind_within_scopes() -> None:
     ]  # fmt: skip
 
 
-def test_shared_parameters() -> None:
+def test_shared_parameters_have_the_names_of_the_first_block() -> None:
     first = perceptron(prefix="a_")
     second = perceptron(prefix="b_", params=first.collect_params())
     assert second[0].weight is first[0].weight and second[1].gamma is first[1].gamma
@@ -114,7 +114,7 @@ def test_attributes_keep_their_kind() -> None:
         nn.HybridSequential().add(nn.Lambda("tanh"))
 
 
-def test_functions_in_a_sequence() -> None:
+def test_a_sequence_accepts_functions() -> None:
     row = nn.Sequential()
     row.add(lambda x: x * 2, nn.Dense(1, in_units=1))
     row.initialize(mx.init.One())
@@ -136,7 +136,7 @@ def test_a_value_is_not_implemented_for_the_symbol_of_a_hybridized_block() -> No
     assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
 
 
-def test_blocks_in_a_list_are_warned_of() -> None:
+def test_blocks_in_a_list_cause_a_warning() -> None:
     holder = Holder()
     holder.layers = [nn.Dense(2)]
     with pytest.warns(UserWarning, match=r'"Holder.layers" is an unregistered container'):
@@ -147,7 +147,7 @@ def test_blocks_in_a_list_are_warned_of() -> None:
         holder.collect_params()
 
 
-def test_sequences() -> None:
+def test_sequences_are_indexed_and_sliced() -> None:
     net = perceptron(prefix="net_")
     assert len(net) == 3 and net[-1] is net[2] and [*net] == [net[0], net[1], net[2]]
     assert type(net[:2]) is nn.HybridSequential and net[:2].prefix == "net_"
@@ -164,7 +164,7 @@ def test_sequences() -> None:
 
 
 @pytest.mark.parametrize("kind", [nn.Lambda, nn.HybridLambda])
-def test_functions_as_layers(kind) -> None:
+def test_lambda_layers_call_functions(kind) -> None:
     assert repr(kind("relu")) == f"{kind.__name__}(relu)"
     np.testing.assert_array_equal(kind("relu")(nd.array([-1, 2])).asnumpy(), [0, 2])
     with pytest.raises(AssertionError, match="not an operator"):
@@ -176,7 +176,7 @@ def test_functions_as_layers(kind) -> None:
 # ---- hooks, summary ------------------------------------------------------------------------------
 
 
-def test_hooks() -> None:
+def test_hooks_are_called_and_removed() -> None:
     net = perceptron(prefix="net_")
     net.initialize()
     calls: list = []
@@ -201,7 +201,7 @@ def test_hooks() -> None:
 
 
 @pytest.mark.parametrize("monitor_all", [False, True])
-def test_results_of_operators(monitor_all: bool) -> None:
+def test_hooks_of_operators_get_every_result(monitor_all: bool) -> None:
     net = perceptron(prefix="net_")
     net.initialize(mx.init.One())
     x = nd.ones((2, 4))
@@ -243,7 +243,7 @@ Unique parameters in model: 35
 """
 
 
-def test_summary(capsys: pytest.CaptureFixture) -> None:
+def test_a_summary_has_mxnets_text(capsys: pytest.CaptureFixture) -> None:
     net = perceptron()
     net.initialize()
     net(nd.ones((2, 4)))
@@ -333,7 +333,7 @@ def test_children_may_be_hybridized_alone() -> None:
         (lambda F, x: F.split(x.reshape((2,)), 2, axis=0), [[3, 4]], None),
     ],
 )
-def test_nested_inputs_and_outputs(function, inputs, expected) -> None:
+def test_inputs_and_outputs_may_be_nested(function, inputs, expected) -> None:
     def arrays(value):
         if isinstance(value, list):
             return [arrays(each) for each in value]
@@ -370,7 +370,7 @@ def test_incompatible_inputs_are_refused() -> None:
         dense(nd.ones((1, 4)))
 
 
-def test_shapes_and_dtypes_from_data() -> None:
+def test_shapes_and_dtypes_follow_from_the_data() -> None:
     net = perceptron()
     net.infer_shape(nd.ones((2, 7)))
     assert net[0].weight.shape == (3, 7) and net[1].running_var.shape == (3,)
@@ -381,7 +381,7 @@ def test_shapes_and_dtypes_from_data() -> None:
     assert net[0].weight.grad().dtype == np.float16
 
 
-def test_optimize_for() -> None:
+def test_optimize_for_requires_a_backend() -> None:
     net = perceptron()
     net.initialize()
     with pytest.raises(ValueError, match='backend="NAME"'):

@@ -1,5 +1,5 @@
-"""Errors of a hybridized forward: reported once, with the user's line; arrays where symbols
-will not do.
+"""Errors of a hybridized forward are reported once, with the user's line; code that symbols cannot run
+runs on arrays.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def test_instance_norm_needs_something_to_average() -> None:
         layer(nd.ones((2, 3)))
 
 
-def test_another_number_of_inputs_than_a_hybridized_block_takes():
+def test_a_wrong_number_of_inputs_to_a_hybridized_block_is_an_error():
     layer = gluon.nn.Dense(2, in_units=3)
     layer.initialize()
     x = nd.ones((2, 3))

@@ -68,7 +68,7 @@ def test_the_text_is_laid_out_as_mxnets() -> None:
     assert ours[:begin] == theirs[:begin] and '"attrs": {"act_type": "relu"}, \n' in ours
 
 
-def test_a_network_without_its_code(tmp_path: Path) -> None:
+def test_a_network_runs_without_its_code(tmp_path: Path) -> None:
     net, stored = loaded()
     x = nd.array(stored["in:0"])
     net(x)
@@ -85,7 +85,7 @@ def test_a_network_without_its_code(tmp_path: Path) -> None:
         unreported(x)
 
 
-def test_inputs_that_the_network_does_not_read(tmp_path: Path) -> None:
+def test_unread_inputs_cause_a_warning(tmp_path: Path) -> None:
     layer = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
     layer.save(str(tmp_path / "net.json"))
     values = {"arg:fc_weight": nd.ones((2, 3)), "arg:fc_bias": nd.ones((2,))}
@@ -99,7 +99,7 @@ def test_inputs_that_the_network_does_not_read(tmp_path: Path) -> None:
             gluon.SymbolBlock.imports(files[0], names, files[1])
 
 
-def test_inner_layers_of_a_trained_network() -> None:
+def test_inner_layers_of_a_trained_network_can_be_reused() -> None:
     net, stored = loaded()
     x = nd.array(stored["in:0"])
     data = mx.sym.var("data")
@@ -113,7 +113,7 @@ def test_inner_layers_of_a_trained_network() -> None:
         gluon.SymbolBlock(inner, inner)
 
 
-def test_a_symbol_block_inside_a_network() -> None:
+def test_a_symbol_block_trains_inside_a_network() -> None:
     data = mx.sym.var("data")
     hidden = mx.sym.FullyConnected(data, num_hidden=4, name="fc")
     net = nn.HybridSequential()
@@ -152,7 +152,7 @@ def test_shared_parameters_are_written_once(tmp_path: Path) -> None:
     np.testing.assert_array_equal(other[0].weight.data().asnumpy(), net[0].weight.data().asnumpy())
 
 
-def test_dtypes_and_contexts_of_files(tmp_path: Path) -> None:
+def test_files_are_loaded_into_other_dtypes_and_contexts(tmp_path: Path) -> None:
     path = str(tmp_path / "a.params")
     net = nn.Dense(3, in_units=2)
     net.initialize()
@@ -197,7 +197,7 @@ def test_files_that_do_not_fit(tmp_path: Path) -> None:
         net.load_parameters(path)
 
 
-def test_files_of_a_dictionary(tmp_path: Path) -> None:
+def test_a_dictionary_of_parameters_is_saved_and_loaded(tmp_path: Path) -> None:
     path = str(tmp_path / "a.params")
     net = shared()
     net.initialize()
@@ -213,7 +213,7 @@ def test_files_of_a_dictionary(tmp_path: Path) -> None:
     net.collect_params().load_dict({f"arg:net_{k}": v for k, v in nd.load(path).items()})
 
 
-def test_structure_and_parameters_in_two_files(tmp_path: Path) -> None:
+def test_structure_and_parameters_are_saved_in_two_files(tmp_path: Path) -> None:
     net, other = shared(), shared()
     net.initialize()
     net.save(str(tmp_path / "a"))
@@ -226,7 +226,7 @@ def test_structure_and_parameters_in_two_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*deprecated")
-def test_older_names(tmp_path: Path) -> None:
+def test_older_names_of_methods_and_parameters_work(tmp_path: Path) -> None:
     net = shared()
     net.initialize()
     net.save_params(str(tmp_path / "a.params"))

@@ -209,7 +209,7 @@ def test_a_network_of_both_styles_and_its_symbol() -> None:
     np.testing.assert_array_equal(net(x).asnumpy(), 1)
 
 
-def test_data_loader() -> None:
+def test_a_data_loader_stacks_batches() -> None:
     data = gluon.data.ArrayDataset(np.arange(10, dtype="float32"), np.arange(10))
     for workers in (0, 2):
         batches = list(gluon.data.DataLoader(data, 4, num_workers=workers))
@@ -230,7 +230,7 @@ def test_errors_name_the_way_out() -> None:
         nn.Dense(1).export("x")
 
 
-def test_accuracy() -> None:
+def test_accuracy_counts_correct_predictions() -> None:
     metric = mx.metric.create("acc")
     metric.update([nd.array([0, 1, 1])], [nd.array([[0.9, 0.1], [0.3, 0.7], [0.8, 0.2]])])
     assert metric.get() == ("accuracy", pytest.approx(2 / 3))

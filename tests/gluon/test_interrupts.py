@@ -12,7 +12,7 @@ import mixnet as mx
 from mixnet import autograd, gluon, nd
 from tests.line_interrupts import interrupted
 
-# An interrupt in a finalizer cannot be raised; Python tells of it, and goes on.
+# Python cannot raise an interrupt in a finalizer; it prints a warning and continues.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
@@ -49,11 +49,11 @@ def at_some_lines(
             return
 
 
-def test_cast() -> None:
+def test_an_interrupted_cast_changes_all_parameters_or_none() -> None:
     at_some_lines(partial(network, 3), lambda net: net.cast("float16"), 53)
 
 
-def test_load_parameters(tmp_path: Path) -> None:
+def test_interrupted_loading_changes_all_parameters_or_none(tmp_path: Path) -> None:
     other = network(3)
     other[0].weight.set_data(nd.full((2, 3), 5))
     other[0].bias.set_data(nd.full((2,), 6))

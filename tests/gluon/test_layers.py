@@ -30,7 +30,7 @@ def shapes(params: Any) -> dict[str, list[int]]:
 
 
 @each_record("fact", LAYERS, ids=lambda fact: fact["code"])
-def test_names_shapes_and_text(fact: dict) -> None:
+def test_names_shapes_and_text_are_mxnets(fact: dict) -> None:
     names = {"nn": nn, "cnn": cnn, "ccnn": ccnn}
     with mx.name.NameManager():
         layer = eval(fact["code"], names)
@@ -132,7 +132,7 @@ def numbers(code: str, shape: tuple[int, ...]) -> tuple[list[int], float, float]
 
 
 @each_record("case", NUMBERS, ids=str)
-def test_results(case: tuple[str, tuple[int, ...]]) -> None:
+def test_results_and_gradients_are_mxnets(case: tuple[str, tuple[int, ...]]) -> None:
     shape, output, gradient = NUMBERS[case]
     actual = numbers(*case)
     assert actual[0] == shape

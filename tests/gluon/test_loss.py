@@ -18,7 +18,7 @@ CASES = json.loads((FIXTURES / "losses.json").read_text())
 
 @each_record("hybridize", [False, True])
 @each_record("name", CASES)
-def test_values_and_gradients(name: str, hybridize: bool) -> None:
+def test_values_and_gradients_are_mxnets(name: str, hybridize: bool) -> None:
     case, stored = CASES[name], np.load(FIXTURES / "losses.npz")
     loss = getattr(gluon.loss, case["class"])(**case["kwargs"])
     loss.hybridize(hybridize)
@@ -58,14 +58,14 @@ ARGUMENTS = {
 
 @each_record("hybridize", [False, True])
 @each_record("case", ARGUMENTS)
-def test_arguments(case: str, hybridize: bool) -> None:
+def test_arguments_change_losses_as_in_mxnet(case: str, hybridize: bool) -> None:
     loss, inputs, expected = ARGUMENTS[case]
     loss.hybridize(hybridize)
     actual = loss(*[None if each is None else nd.array(each) for each in inputs])
     np.testing.assert_allclose(actual.asnumpy().reshape(-1), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_ctc_layouts_and_lengths() -> None:
+def test_ctc_respects_layouts_and_lengths() -> None:
     pred = nd.arange(40).reshape((5, 2, 4)) / 20
     loss = gluon.loss.CTCLoss(layout="TNC", label_layout="TN", weight=2)
     actual = loss(pred, nd.array([[0, 1], [1, 2], [2, -1]]), nd.array([5, 4]), nd.array([3, 2]))
@@ -83,7 +83,7 @@ def test_the_constant_part_of_poisson() -> None:
     np.testing.assert_allclose(actual.asnumpy(), [expected], rtol=1e-5)
 
 
-def test_text_and_errors() -> None:
+def test_text_and_errors_are_mxnets() -> None:
     loss = gluon.loss.SoftmaxCrossEntropyLoss(weight=2, batch_axis=1)
     assert repr(loss) == "SoftmaxCrossEntropyLoss(batch_axis=1, w=2)"
     assert repr(gluon.loss.CTCLoss()) == "CTCLoss(batch_axis=0, w=None)"
@@ -112,7 +112,7 @@ AT_ZERO = {"L1Loss": 0.0, "SigmoidBinaryCrossEntropyLoss": 0.0, "LogisticLoss": 
 
 @pytest.mark.parametrize("hybridize", [False, True])
 @pytest.mark.parametrize("name", AT_ZERO)
-def test_gradients_at_zero(name: str, hybridize: bool) -> None:
+def test_gradients_at_zero_are_mxnets(name: str, hybridize: bool) -> None:
     loss = getattr(gluon.loss, name)()
     loss.hybridize(hybridize)
     prediction, label = nd.zeros((2, 1)), nd.zeros((2, 1))
@@ -123,7 +123,7 @@ def test_gradients_at_zero(name: str, hybridize: bool) -> None:
     assert prediction.grad.asnumpy().tolist() == [[AT_ZERO[name]]] * 2
 
 
-def test_pairs_of_different_shapes() -> None:
+def test_pairs_of_different_shapes_are_refused() -> None:
     """MXNet 1.9.1 raises an AssertionError."""
     with pytest.raises(
         AssertionError, match=r"x1 \(5, 6\) and x2 \(3, 6\) must have the same shape"

@@ -45,12 +45,12 @@ def test_a_file_of_mxnet_gives_its_scores() -> None:
     np.testing.assert_allclose(scores.asnumpy(), ARRAYS["tiny|0"], rtol=1e-4)
 
 
-def test_scores_of_mobilenet() -> None:
+def test_scores_of_mobilenet_are_mxnets() -> None:
     scores = cases.forward(mx, "mobilenet0.25", (1, 3, 32, 32))
     np.testing.assert_allclose(scores, ARRAYS["mobilenet0.25|0"], rtol=1e-3, atol=1e-4)
 
 
-def test_arguments_of_networks() -> None:
+def test_networks_accept_arguments() -> None:
     assert len(vision.get_resnet(1, 18, thumbnail=True).features) == 6
     assert "Dropout(p = 0.1" in repr(vision.densenet121(dropout=0.1))
     assert vision.alexnet(prefix="q_").prefix == "q_"

@@ -47,7 +47,7 @@ def initialized(hybridize: bool) -> Net:
 
 
 @pytest.mark.parametrize("hybridize", [False, True])
-def test_a_network_of_numpy_functions(hybridize: bool) -> None:
+def test_a_network_of_numpy_functions_computes_gradients(hybridize: bool) -> None:
     net = initialized(hybridize)
     x = np.arange(8.0).reshape((2, 4))
     with autograd.record():
@@ -83,7 +83,7 @@ def test_hybridized_computes_what_imperative_does(tmp_path: Path) -> None:
     assert all(type(each.grad()) is np.ndarray for each in again.collect_params().values())
 
 
-def test_a_network_that_mxnet_exported() -> None:
+def test_a_network_exported_by_mxnet_runs() -> None:
     stored = onp.load(FIXTURES / "gluon_np-io.npz")
     files = [str(FIXTURES / f"gluon_np-{end}") for end in ("symbol.json", "0000.params")]
     net = gluon.SymbolBlock.imports(files[0], ["data"], files[1])
@@ -155,7 +155,7 @@ def test_layers_give_what_they_give_for_other_arrays(name: str) -> None:
 
 @pytest.mark.parametrize("loss", ["L2Loss", "L1Loss", "SoftmaxCrossEntropyLoss"])
 @pytest.mark.parametrize("hybridize", [False, True])
-def test_losses(loss: str, hybridize: bool) -> None:
+def test_losses_give_what_they_give_for_other_arrays(loss: str, hybridize: bool) -> None:
     pred = np.array([[1.0, 2.0, 0.5], [0.0, 1.0, 3.0]])
     label = np.array([0, 2]) if "Softmax" in loss else np.ones((2, 3))
     function = getattr(gluon.loss, loss)()

@@ -1,6 +1,6 @@
-"""Methods of a program's own are called where MXNet 1.9.1 calls them, shortcuts or not.
+"""Overridden methods are called where MXNet 1.9.1 calls them, even if mixnet has a faster path.
 
-The calls that are expected are those that the same programs have printed on MXNet 1.9.1.
+The expected calls are those that the same programs printed under MXNet 1.9.1.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CONTEXTS = [mx.cpu(0), mx.cpu(1)]
 
 
 def noted(cls: type, calls: list[str], *names: str) -> type:
-    """A subclass that notes the calls of some methods."""
+    """A subclass that records the calls of some methods."""
 
     def method(name: str) -> Any:
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -48,7 +48,7 @@ def train(net: gluon.Block, trainer: gluon.Trainer, contexts: Any, steps: int = 
 SGD = ("sgd", {"learning_rate": 0.1})
 
 
-def test_parts_of_a_trainers_step() -> None:
+def test_overridden_parts_of_a_trainers_step_are_called() -> None:
     calls: list[str] = []
     net = dense(CONTEXTS)
     own = noted(gluon.Trainer, calls, "step", "_allreduce_grads", "_update")
@@ -67,7 +67,7 @@ def test_a_store_with_methods_of_its_own_is_called_for_each_key(on_store: bool) 
     assert calls == ["broadcast"] * 2 + ["pushpull"] * 4
 
 
-def test_a_method_that_is_put_into_a_store() -> None:
+def test_a_method_set_on_a_store_is_called() -> None:
     keys: list[Any] = []
     store = mx.kv.create("local")
     before = store.pushpull
@@ -84,14 +84,14 @@ def test_a_method_that_is_put_into_a_store() -> None:
 
 
 @pytest.mark.parametrize("name", ["update", "update_multi_precision"])
-def test_a_method_that_is_put_into_an_optimizer(name: str) -> None:
+def test_a_method_set_on_an_optimizer_is_called(name: str) -> None:
     rule = mx.optimizer.Adam()
     setattr(rule, name, lambda index, weight, grad, state: None)
     net = dense()
     assert train(net, gluon.Trainer(net.collect_params(), rule), [mx.cpu()], 1) == [6, 0]
 
 
-def test_a_method_that_is_put_into_the_class_of_an_optimizer(
+def test_a_method_set_on_the_class_of_an_optimizer_is_called(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: list[int] = []

@@ -19,7 +19,7 @@ def new(**kwargs) -> gluon.Parameter:
     return parameter
 
 
-def test_text() -> None:
+def test_text_form_is_mxnets() -> None:
     assert repr(gluon.Parameter("p", shape=2)) == (
         "Parameter p (shape=(2,), dtype=<class 'numpy.float32'>)"
     )
@@ -34,7 +34,7 @@ def test_text() -> None:
     )
 
 
-def test_arguments_that_are_not_there() -> None:
+def test_unknown_arguments_are_refused() -> None:
     with pytest.raises(AssertionError, match="'write', 'add' or 'null'"):
         gluon.Parameter("p", grad_req="sometimes")
     for option in ("stype", "grad_stype"):
@@ -80,7 +80,7 @@ def test_a_parameter_without_a_value_says_why() -> None:
     assert parameter.shape == (2, 3) and parameter.list_ctx() == [mx.cpu(1)]
 
 
-def test_values_and_gradients() -> None:
+def test_values_are_set_and_gradients_zeroed() -> None:
     parameter = new()
     with pytest.warns(UserWarning, match="force_reinit=True"):
         parameter.initialize()
@@ -106,7 +106,7 @@ def test_values_and_gradients() -> None:
     np.testing.assert_array_equal(parameter.grad().asnumpy(), np.full((2, 3), 6))
 
 
-def test_several_contexts() -> None:
+def test_a_parameter_has_a_value_on_each_context() -> None:
     parameter = gluon.Parameter("p", shape=(2,))
     parameter.initialize(ctx=[mx.cpu(1), mx.cpu(2)])
     with pytest.raises(RuntimeError, match=r"not on cpu\(0\)"):
@@ -120,7 +120,7 @@ def test_several_contexts() -> None:
     np.testing.assert_array_equal(parameter.data().asnumpy(), 2.5)
 
 
-def test_dtypes() -> None:
+def test_a_parameter_has_the_dtype_that_was_passed() -> None:
     parameter = new(dtype="float64")
     assert parameter.dtype == "float64" and parameter.data().dtype == np.float64
     with autograd.record():
@@ -133,7 +133,7 @@ def test_dtypes() -> None:
     assert parameter.data().dtype == np.float32
 
 
-def test_symbols_of_parameters() -> None:
+def test_variables_have_the_attributes_of_their_parameters() -> None:
     variable = gluon.Parameter("p", shape=(2, 3), lr_mult=2, init="zeros").var()
     assert variable.attr_dict()["p"] == {
         "__dtype__": "0", "__init__": "zeros", "__lr_mult__": "2", "__shape__": "(2, 3)",
@@ -143,7 +143,7 @@ def test_symbols_of_parameters() -> None:
     assert "__init__" not in constant.var().attr_dict()["c"]
 
 
-def test_constants() -> None:
+def test_constants_have_no_gradient() -> None:
     constant = gluon.Constant("c", [[1, 2]])
     constant.initialize(mx.init.One())  # its value is its own all the same
     assert constant.shape == (1, 2) and constant.grad_req == "null"
@@ -162,7 +162,7 @@ def test_constants() -> None:
         parameters.get_constant("d")
 
 
-def test_getting_again() -> None:
+def test_getting_a_parameter_again_completes_its_shape() -> None:
     parameters = gluon.ParameterDict("m_")
     first = parameters.get("w", shape=(2, 0), allow_deferred_init=True)
     assert parameters.get("w", shape=(0, 5)) is first and first.shape == (2, 5)
@@ -180,7 +180,7 @@ def test_getting_again() -> None:
         parameters.update(other)
 
 
-def test_all_together() -> None:
+def test_a_dictionary_initializes_and_changes_all_parameters() -> None:
     net = nn.HybridSequential(prefix="n_")
     with net.name_scope():
         net.add(nn.Dense(2, in_units=2), nn.Dense(1, in_units=2))
@@ -237,7 +237,7 @@ def test_row_sparse_parameters_need_a_store() -> None:
 
 
 class Tripled(gluon.Parameter):
-    """A parameter in another's place, whose ``data`` is a multiple of the stored array."""
+    """A parameter that replaces another; its ``data`` is a multiple of the stored array."""
 
     def __init__(self, wrapped: gluon.Parameter):
         super().__init__(wrapped.name, shape=wrapped.shape)
@@ -287,7 +287,7 @@ def test_a_subclass_can_compute_its_data(form: str, initialized: bool) -> None:
     np.testing.assert_allclose(weight._data[0].asnumpy(), [[0.4, -0.2, -0.8]] * 2, atol=1e-6)
 
 
-def test_the_arrays_by_context() -> None:
+def test_private_lists_of_arrays_are_those_of_mxnet() -> None:
     parameter = gluon.Parameter("p", shape=(2, 3))
     assert parameter._data is parameter._grad is parameter._ctx_list is parameter._ctx_map is None
     with pytest.raises(RuntimeError, match="has not been initialized"):

@@ -19,17 +19,17 @@ FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
 
 
 @each_record("code", cases.TEXTS)
-def test_names_and_text(code: str) -> None:
+def test_names_and_text_are_mxnets(code: str) -> None:
     assert cases.text(mx, code) == FACTS["texts"][code]
 
 
 @each_record(("code", "_", "kwargs"), cases.CELLS, ids=[c[0] for c in cases.CELLS])
-def test_graphs_of_cells(code: str, _: Any, kwargs: dict) -> None:
+def test_graphs_of_cells_are_mxnets(code: str, _: Any, kwargs: dict) -> None:
     assert cases.cell_graph(mx, code, kwargs) == FACTS["graphs"][code]
 
 
 @pytest.mark.parametrize(("code", "_"), cases.LAYERS, ids=[c[0] for c in cases.LAYERS])
-def test_graphs_of_layers(code: str, _: Any) -> None:
+def test_graphs_of_layers_are_mxnets(code: str, _: Any) -> None:
     assert cases.layer_graph(mx, code) == FACTS["graphs"][code]
 
 
@@ -38,18 +38,18 @@ LAYERS = [each for each in cases.LAYERS if each[0] in cases.COUNTED]
 
 
 @pytest.mark.parametrize(("code", "shape", "kwargs"), CELLS, ids=[c[0] for c in CELLS])
-def test_numbers_of_cells(code: str, shape: tuple, kwargs: dict) -> None:
+def test_cells_compute_mxnets_numbers(code: str, shape: tuple, kwargs: dict) -> None:
     call = cases.unrolled(mx, kwargs)
     assert_numbers_of_mxnet(code, cases.numbers(mx, cases.make(mx, code), shape, call))
 
 
 @pytest.mark.parametrize(("code", "shape"), LAYERS, ids=[c[0] for c in LAYERS])
-def test_numbers_of_layers(code: str, shape: tuple) -> None:
+def test_layers_compute_mxnets_numbers(code: str, shape: tuple) -> None:
     layer = cases.make(mx, code)
     assert_numbers_of_mxnet(code, cases.numbers(mx, layer, shape, cases.with_states(mx)))
 
 
-def test_numbers_of_a_projection() -> None:
+def test_a_projection_computes_mxnets_numbers() -> None:
     ((code, shape),) = cases.PREDICTING
     layer = cases.make(mx, code)
     assert_numbers_of_mxnet(
@@ -96,7 +96,7 @@ def test_a_layer_equals_the_cells_that_its_file_names() -> None:
     np.testing.assert_allclose(layer(x).asnumpy(), outputs.asnumpy(), atol=1e-6)
 
 
-def test_lengths_and_clipping() -> None:
+def test_lengths_and_clipping_are_respected() -> None:
     x = nd.array(cases.data((4, 2, 3)))
     layer = rnn.GRU(3, use_sequence_length=True, bidirectional=True)
     layer.initialize()
@@ -125,7 +125,7 @@ def test_dropout_between_layers_applies_in_training_only(
             assert np.array_equal(layer(x).asnumpy(), layer(x).asnumpy()) == is_left_out
 
 
-def test_float16_and_begin_state() -> None:
+def test_begin_state_has_the_dtype_of_the_layer() -> None:
     layer = rnn.LSTM(3, input_size=2)
     layer.cast("float16")
     assert {each.dtype for each in layer.begin_state(1)} == {np.float16}
@@ -136,7 +136,7 @@ def test_float16_and_begin_state() -> None:
     assert [each.name for each in symbols] == ["q_h0_0", "q_h0_1"]
 
 
-def test_numpy_arrays() -> None:
+def test_layers_and_cells_accept_numpy_arrays() -> None:
     x = cases.data((3, 2, 4))
     with mx.util.np_shape(True), mx.util.np_array(True):
         layer = rnn.LSTM(3)
@@ -176,7 +176,7 @@ def test_errors_of_layers_name_the_mistake() -> None:
 # ---- files ---------------------------------------------------------------------------------------
 
 
-def test_files_of_a_layer(tmp_path: Path) -> None:
+def test_files_of_a_layer_are_those_of_mxnet(tmp_path: Path) -> None:
     """What MXNet exported and saved is read; what is written here has its names and open shapes."""
     io = np.load(FIXTURES / "gluon_lstm-io.npz")
     layer = rnn.LSTM(4, input_size=3)
@@ -265,7 +265,7 @@ class Decay(rnn.HybridRecurrentCell):
         return out, [out]
 
 
-def test_cells_of_users() -> None:
+def test_custom_cells_are_unrolled() -> None:
     outputs, states = Counter().unroll(3, nd.ones((1, 3, 2)))
     assert [each.asnumpy()[0, 0] for each in outputs] == [1, 2, 3]
     assert states[0].asnumpy().tolist() == [[3, 3]]

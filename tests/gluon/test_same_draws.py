@@ -1,4 +1,4 @@
-"""Hybridizing changes no random number of threefry: each draw has the number that it has one by one.
+"""Hybridizing changes no random numbers of threefry: each draw has the numbers of the imperative run.
 
 Numbers of MXNet's generators are compared with MXNet's, in ``tests/ops/generators``: there, a graph does
 not draw what no output needs.
@@ -33,7 +33,7 @@ class Twice(gluon.HybridBlock):
 
 
 class Unused(gluon.HybridBlock):
-    """Draws unread numbers between two draws, and after them."""
+    """Draws numbers that are never read, between two draws and after them."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         first = F.Dropout(x, p=0.5)
@@ -79,7 +79,7 @@ class Leaky(gluon.HybridBlock):
 
 
 class Turns(gluon.HybridBlock):
-    """Draws in the turns of a loop, before and after it."""
+    """Draws before, in and after a loop."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         def turn(row: Any, state: Any) -> Any:
@@ -339,7 +339,7 @@ class TracedNested(Nested):
 
 
 class WhileAndMore(Whiles):
-    """What is drawn behind a loop that ends early."""
+    """Draws after a loop that ends early."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         out = super().hybrid_forward(F, x)
@@ -347,7 +347,7 @@ class WhileAndMore(Whiles):
 
 
 class BranchesAndMore(Branches):
-    """What is drawn behind a branch that draws less than the other."""
+    """Draws after a branch that draws less than the other."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         one, other = super().hybrid_forward(F, x), super().hybrid_forward(F, -x)
@@ -359,7 +359,7 @@ LOOPS = [TracedTurns, Whiles, Branches, WhileAndMore, BranchesAndMore, Nested, T
 
 @pytest.mark.parametrize("make", LOOPS)
 def test_loops_and_branches_draw_the_same(make: Any) -> None:
-    """Inside and behind them, in whatever they contain, however many turns they make."""
+    """Inside and after them, whatever they contain and however many iterations they run."""
     net = make()
     assert_hybridized_draws_the_same(net, nd.array(values()))
 

@@ -1,4 +1,4 @@
-"""Networks of a symbol that is not exported: initialization and attributes, against MXNet 1.9.1."""
+"""Blocks of symbols that were not exported: initialization and attributes, against MXNet 1.9.1."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mixnet.gluon import nn
 
 
 def graph() -> Any:
-    """Its states lie between its arguments, and the shape of ``own`` is known from its variable alone."""
+    """A graph with states between its arguments; only its variable gives the shape of ``own``."""
     early = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="early")
     normal = mx.sym.BatchNorm(early, name="bn")
     late = mx.sym.FullyConnected(normal, num_hidden=2, name="late")

@@ -88,7 +88,7 @@ def test_one_context_needs_no_store() -> None:
     assert weights(net) == pytest.approx([0.95])
 
 
-def test_a_store_that_keeps_no_optimizer() -> None:
+def test_a_store_can_leave_updates_to_the_trainer() -> None:
     net = dense(TWO)
     trainer = gluon.Trainer(
         net.collect_params(), "sgd", {"learning_rate": 0.1}, kvstore="teststore"
@@ -121,7 +121,7 @@ def test_the_batch_size_may_change() -> None:
     assert weights(net) == pytest.approx([0.775, 0.775])
 
 
-def test_gradients_by_hand() -> None:
+def test_gradients_can_be_changed_between_sum_and_update() -> None:
     net = dense(TWO)
     trainer = gluon.Trainer(
         net.collect_params(), "sgd", {"learning_rate": 0.1}, update_on_kvstore=False
@@ -155,8 +155,8 @@ def test_row_sparse_gradients_update_their_rows() -> None:
         ({"optimizer": "adam"}, [0.79999876, 0.79999876, 0.79999876, 1]),
     ],
 )
-def test_row_sparse_parameters(options: dict, expected: list) -> None:
-    """The store keeps the values and hands out rows."""
+def test_row_sparse_parameters_are_updated_in_the_store(options: dict, expected: list) -> None:
+    """The store holds the values and returns rows."""
     net = gluon.contrib.nn.SparseEmbedding(4, 2)
     net.initialize("ones", ctx=TWO)
     name, own = options["optimizer"], {k: v for k, v in options.items() if k != "optimizer"}
@@ -200,7 +200,7 @@ def train(contexts: list, shares: list[int], steps: int = 4) -> tuple[list, list
 
 @pytest.mark.parametrize("shares", [[5, 5, 5, 5], [11, 6, 2, 1]], ids=["even", "uneven"])
 def test_four_devices_learn_what_one_learns(shares: list[int]) -> None:
-    """Sums over devices come in another order: float32 leaves 1e-5 of freedom after four steps."""
+    """Sums over devices have another order: in float32 the results differ by 1e-5 after four steps."""
     losses, values = train(CONTEXTS, shares)
     expected_losses, expected = train([mx.cpu(0)], [20])
     assert losses == pytest.approx(expected_losses, rel=1e-5)
@@ -275,7 +275,7 @@ def test_learning_rates_can_be_read_and_set() -> None:
 # ---- errors ------------------------------------------------------------------------------------------
 
 
-def test_errors() -> None:
+def test_wrong_arguments_and_steps_are_errors() -> None:
     with pytest.raises(
         ValueError, match=r"must be a list or dict of Parameters, got <class 'int'>"
     ):
@@ -337,7 +337,7 @@ def test_states_that_mxnet_wrote(name: str, options: dict) -> None:
 
 
 class AsyncStore(mx.kv.KVStoreBase):
-    """The least that looks like a store of servers."""
+    """The minimal interface of an asynchronous store."""
 
     type = "dist_async"
     rank, num_workers = 0, 1
@@ -358,7 +358,7 @@ class AsyncStore(mx.kv.KVStoreBase):
 def test_servers_update_weights_themselves(
     on_store: bool | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """MXNet 1.9.1 says the same words of ``update_on_kvstore=False``."""
+    """MXNet 1.9.1 has the same message about ``update_on_kvstore=False``."""
     monkeypatch.setenv("MXNET_UPDATE_ON_KVSTORE", "0")  # which servers do not ask
     net = gluon.nn.Dense(1, in_units=2)
     net.initialize()

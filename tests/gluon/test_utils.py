@@ -70,7 +70,7 @@ def test_shape_is_known_without_zeros() -> None:
 
 
 class Server(http.server.BaseHTTPRequestHandler):
-    """Sends ``CONTENT``; the first answers to ``/broken`` end too early, ``/gone`` is not there."""
+    """Sends ``CONTENT``; the first answers to ``/broken`` end too early, and ``/gone`` does not exist."""
 
     requests: list[str]
     failures = 0

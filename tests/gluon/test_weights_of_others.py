@@ -75,7 +75,7 @@ def _run_resnet(net: Any, x: Any) -> Any:
 
 
 def _of_resnet(name: str) -> str | None:
-    """The name in Gluon's ``resnet18_v1`` of an array of a ResNet."""
+    """The name in Gluon's ``resnet18_v1`` of an array of PyTorch's ResNet."""
     if name.endswith("num_batches_tracked"):
         return None
     name = name.replace("normalization.weight", "normalization.gamma")
@@ -100,7 +100,7 @@ def _settle(net: Any) -> None:
     net.eval()
 
 
-def test_a_resnet(tmp_path: Path) -> None:
+def test_a_resnet_loads_renamed_weights(tmp_path: Path) -> None:
     torch.manual_seed(0)
     theirs = _resnet()
     _settle(theirs)
@@ -139,7 +139,7 @@ class Layer(nn.HybridBlock):
 
 
 class Encoder(nn.HybridBlock):
-    """Words and their places, then layers."""
+    """Embeddings of words and positions, then layers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -222,7 +222,7 @@ def bert_file(tmp_path: Path) -> str:
     return path
 
 
-def test_an_encoder(bert_file: str) -> None:
+def test_an_encoder_loads_renamed_weights(bert_file: str) -> None:
     tokens = np.random.default_rng(1).integers(0, 30, (2, 7))
     with torch.no_grad():
         expected = _run_bert(_bert(), torch.from_numpy(tokens)).numpy()

@@ -1,4 +1,4 @@
-"""Rebuilding a graph: unchanged nodes are shared, changed nodes and all their readers are new."""
+"""Rebuilding a graph shares unchanged nodes; changed nodes and all their readers are new."""
 
 from __future__ import annotations
 

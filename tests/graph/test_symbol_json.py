@@ -1,4 +1,4 @@
-"""Symbol files that are no whole graphs: every part that is wrong is named."""
+"""Symbol files that are not complete graphs: the error names the wrong part."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_attributes_that_the_operator_does_not_take(attrs: dict[str, str]) -> No
 @pytest.mark.parametrize(
     "text", ["(2, 3", "[[[", "(2.5,)", "x", "(-2,)", "(99999999999999999999,)", "("]
 )
-def test_shapes_of_variables(text: str) -> None:
+def test_invalid_shapes_of_variables_are_errors(text: str) -> None:
     loaded = mx.sym.load_json(changed(at(0, attrs={"__shape__": text})))
     with pytest.raises(MXNetError, match="Variable 'data': its attribute __shape__="):
         loaded.infer_shape()
@@ -93,14 +93,14 @@ def test_shapes_of_variables(text: str) -> None:
         assert mx.sym.load_json(changed(at(0, attrs={"__shape__": good}))).infer_shape_partial()[0]
 
 
-def test_dtypes_of_variables() -> None:
+def test_invalid_dtypes_of_variables_are_errors() -> None:
     for text in ("junk", "f4,i4", "(2,)f4", "O", "99"):
         loaded = mx.sym.load_json(changed(at(0, attrs={"__dtype__": text})))
         with pytest.raises(MXNetError, match="Variable 'data': its attribute __dtype__"):
             loaded.infer_type()
 
 
-def test_factors_and_initializers_of_variables() -> None:
+def test_invalid_factors_and_initializers_are_errors() -> None:
     module = mx.mod.Module(
         mx.sym.load_json(changed(at(1, attrs={"__init__": '["zero"', "__lr_mult__": "x"}))),
         label_names=None,
@@ -130,7 +130,7 @@ def test_deeply_nested_json_is_an_error() -> None:
         mx.sym.load_json(text)
 
 
-def test_bodies_of_loops() -> None:
+def test_invalid_bodies_of_loops_are_errors() -> None:
     whole = json.loads((FIXTURES / "foreach-symbol.json").read_text())
     for places, message in (
         ([99], "not a number from 0"),
@@ -167,7 +167,9 @@ def written_by(version: int, op: str, attributes: dict[str, str], inputs: list[s
     ("version", "shape"), [(800, (1,)), (900, (1,)), (904, (1,)), (905, (2,)), (10901, (2,))]
 )
 @each_record("op", ["argmax", "argmin"])
-def test_axis_of_argmax_in_old_files(op: str, version: int, shape: tuple[int, ...]) -> None:
+def test_axis_of_argmax_in_old_files_means_all_axes(
+    op: str, version: int, shape: tuple[int, ...]
+) -> None:
     """Up to 0.9.4, -1 was the default and stood for all axes."""
     symbol = mx.sym.load_json(written_by(version, op, {"axis": "-1"}, ["data"]))
     value = mx.nd.array([[1, 5, 2], [7, 3, 4]])

@@ -55,7 +55,7 @@ def test_augmenters_draw_and_change_as_mxnet(key: str) -> None:
         assert random.random() == case["next"]
 
 
-def test_dumps() -> None:
+def test_augmenters_are_dumped_as_in_mxnet() -> None:
     dumps = [each.dumps() for each in image.CreateDetAugmenter((3, 24, 24), rand_crop=0.5)]
     assert dumps == [
         ["detrandomselectaug", [
@@ -123,7 +123,7 @@ def first_values(iterator: image.ImageDetIter) -> list:
 
 
 @pytest.mark.parametrize("source", ["records", "indexed", "files", "list"])
-def test_image_det_iter(five: dict[str, Any], source: str) -> None:
+def test_image_det_iter_reads_images_and_boxes(five: dict[str, Any], source: str) -> None:
     iterator = image.ImageDetIter(2, (3, 24, 20), **five[source])
     assert iterator.provide_data == [("data", (2, 3, 24, 20))]
     assert iterator.provide_label == [("label", (2, 2, 5))]
@@ -159,7 +159,7 @@ def test_means_of_imagenet_are_dumped_as_they_are_written() -> None:
     assert '"mean": [123.68, 116.28, 103.53], "std": [58.395, 57.12, 57.375]' in str(last.dumps())
 
 
-def test_room_for_objects(five: dict[str, Any]) -> None:
+def test_the_room_for_objects_can_be_changed(five: dict[str, Any]) -> None:
     iterator = image.ImageDetIter(2, (3, 24, 20), **five["records"])
     iterator.reshape((3, 30, 30), (4, 5))
     assert iterator.provide_data == [("data", (2, 3, 30, 30))]
@@ -212,7 +212,7 @@ def test_labels_are_cleaned(five: dict[str, Any]) -> None:
         label_of([2, 5, -1, 0.1, 0.1, 0.2, 0.2])
 
 
-def test_drawing(five: dict[str, Any]) -> None:
+def test_boxes_are_drawn(five: dict[str, Any]) -> None:
     iterator = image.ImageDetIter(2, (3, 24, 20), mean=True, std=True, **five["records"])
     drawn = iterator.draw_next(
         color=(255, 0, 0), thickness=1, mean=True, std=True, id2labels={0: "a"}
@@ -282,7 +282,7 @@ def test_the_longest_label_gives_the_width_unless_it_is_positive(width: int) -> 
     assert label.shape == detection().next().label[0].shape
 
 
-def test_padding_of_labels() -> None:
+def test_labels_are_padded() -> None:
     label = detection(label_pad_width=40, label_pad_value=-5).next().label[0].asnumpy()
     assert label.shape == (3, 44) and (label[0, 11:] == -5).all()
     with pytest.raises(mx.MXNetError, match="smaller than estimated width: 12"):
@@ -291,7 +291,7 @@ def test_padding_of_labels() -> None:
         detection(label_width=7)
 
 
-def test_random_detection_records() -> None:
+def test_random_augmentation_keeps_boxes_valid() -> None:
     options: dict[str, Any] = {
         "rand_crop_prob": 1.0, "num_crop_sampler": 2, "min_crop_scales": (0.3, 0.5),
         "max_crop_scales": 0.9, "min_crop_overlaps": (0.1, 0.3), "rand_pad_prob": 0.5,
@@ -314,7 +314,7 @@ def test_random_detection_records() -> None:
         detection(rand_crop_prob=1, min_crop_scales=2)
 
 
-def test_records_without_boxes() -> None:
+def test_records_may_have_no_boxes() -> None:
     path = str(FIXTURES / "augment.rec")
     with warnings.catch_warnings(), pytest.raises(mx.MXNetError, match="is not a list of boxes"):
         detection(path_imgrec=path)

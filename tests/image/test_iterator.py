@@ -54,7 +54,7 @@ SOURCES = {
 
 @pytest.mark.parametrize("mode", EPOCHS)
 @pytest.mark.parametrize("source", SOURCES)
-def test_epochs(source: str, mode: str, tmp_path: Path) -> None:
+def test_epochs_have_the_batches_of_mxnet(source: str, mode: str, tmp_path: Path) -> None:
     iterator = image.ImageIter(3, SHAPE, last_batch_handle=mode, **SOURCES[source](tmp_path))
     assert epochs(iterator, 2) == EPOCHS[mode]
     assert iterator.provide_data == [("data", (3, *SHAPE))]
@@ -159,7 +159,7 @@ def test_broken_images_are_named(overridden: bool, tmp_path: Path) -> None:
     mx.nd.waitall()
 
 
-def test_errors(tmp_path: Path) -> None:
+def test_wrong_arguments_are_errors(tmp_path: Path) -> None:
     records = write_records(tmp_path, 3)
     with pytest.raises(AssertionError, match="path_imgrec"):
         image.ImageIter(3, SHAPE)

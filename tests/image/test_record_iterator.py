@@ -64,7 +64,7 @@ def test_pixels_are_those_of_mxnet(case: str) -> None:
     np.testing.assert_array_equal(actual, RECORDED[case])
 
 
-def test_mean_image(tmp_path: Path) -> None:
+def test_a_mean_image_is_subtracted(tmp_path: Path) -> None:
     path = tmp_path / "mean.bin"
     actual = augmented(mean_img=str(path)).next().data[0].asnumpy()
     np.testing.assert_allclose(actual, RECORDED["mean_img"], atol=2e-5)
@@ -146,7 +146,7 @@ def labels(iterator: mx.io.MXDataIter, epochs: int = 2) -> list:
     return results
 
 
-def test_orders(ten: dict[str, Any]) -> None:
+def test_orders_are_those_of_mxnet(ten: dict[str, Any]) -> None:
     index = ten["path_imgrec"].replace(".rec", ".idx")
     plain = [[([0, 1, 2, 3], 0), ([4, 5, 6, 7], 0), ([8, 9, 0, 1], 2)],
              [([2, 3, 4, 5], 0), ([6, 7, 8, 9], 0)]]  # fmt: skip
@@ -216,7 +216,7 @@ def test_records_may_have_several_labels(tmp_path: Path) -> None:
         iterator.next()
 
 
-def test_other_kinds(ten: dict[str, Any]) -> None:
+def test_iterators_of_integers_give_their_dtypes(ten: dict[str, Any]) -> None:
     for kind, dtype in (("UInt8Iter", np.uint8), ("Int8Iter", np.int8), ("UInt8Iter_v1", np.uint8)):
         iterator = getattr(mx.io, f"ImageRecord{kind}")(**ten)
         assert iterator.provide_data[0].dtype is dtype

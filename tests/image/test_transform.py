@@ -117,14 +117,14 @@ AUGMENTERS: dict[str, tuple[Any, ...]] = {
 
 
 @each_record("key", FUNCTIONS)
-def test_functions(key: str) -> None:
+def test_functions_agree_with_mxnet(key: str) -> None:
     random.seed(5)
     np.random.seed(5)
     check(key, FUNCTIONS[key]())
 
 
 @each_record("name", AUGMENTERS)
-def test_augmenters(name: str) -> None:
+def test_augmenters_agree_with_mxnet(name: str) -> None:
     augmenter = getattr(image, name)(*AUGMENTERS[name])
     source = floats()
     for picture in (source, SOURCE.astype(np.float32)):
@@ -147,7 +147,7 @@ def test_colours_change_in_place(name: str) -> None:
         assert changed is source
 
 
-def test_sizes() -> None:
+def test_sizes_are_computed_as_in_mxnet() -> None:
     cases = [
         ((640, 480), (720, 120)),
         ((360, 1000), (480, 500)),
@@ -180,7 +180,7 @@ def test_interpolation_codes_are_those_of_mxnet() -> None:
             image.fixed_crop(integers(), *crop, (24, 20), bad)
 
 
-def test_dumps() -> None:
+def test_augmenters_are_dumped_as_in_mxnet() -> None:
     chain = image.CreateAugmenter((3, 24, 24), brightness=0.1, mean=True)
     assert [each.dumps() for each in chain] == [
         '["centercropaug", {"size": [24, 24], "interp": 2}]',
@@ -193,7 +193,7 @@ def test_dumps() -> None:
     assert json.loads(dumped) == ["augmenter", {"a": 1, "b": "x", "c": [1.0], "d": [2.0]}]
 
 
-def test_numpy_mode() -> None:
+def test_results_are_numpy_arrays_in_numpy_mode() -> None:
     content = RECORDED["encoded_png"]
     with mx.np_array():
         decoded = image.imdecode(content)
@@ -202,7 +202,7 @@ def test_numpy_mode() -> None:
     assert not isinstance(image.imdecode(content), mx.np.ndarray)
 
 
-def test_errors(tmp_path: Path) -> None:
+def test_wrong_arguments_are_errors(tmp_path: Path) -> None:
     with pytest.raises(mx.base.FileFormatError, match="empty"):
         image.imdecode(b"")
     with pytest.raises(mx.base.FileFormatError, match="not an image"):

@@ -69,7 +69,7 @@ def test_an_epoch_begins_after_the_samples_that_padded_the_last_batch(csv: dict[
         iterator.reset()
 
 
-def test_csv_types_and_shapes(csv: dict[str, Any]) -> None:
+def test_csv_arrays_have_the_requested_dtypes_and_shapes(csv: dict[str, Any]) -> None:
     iterator = mx.io.CSVIter(**{**csv, "data_shape": "(1, 2)"}, dtype="int64", data_name="x")
     assert repr(iterator.provide_data) == "[DataDesc[x,(3, 1, 2),<class 'numpy.int64'>,NCHW]]"
     assert next(iterator).data[0].dtype is np.int64
@@ -79,7 +79,7 @@ def test_csv_types_and_shapes(csv: dict[str, Any]) -> None:
         mx.io.CSVIter(**csv, dtype="float64")
 
 
-def test_moving_by_hand(csv: dict[str, Any]) -> None:
+def test_batches_can_be_read_by_iter_next(csv: dict[str, Any]) -> None:
     iterator = mx.io.CSVIter(**csv)
     count = 0
     while iterator.iter_next():
@@ -120,7 +120,7 @@ def test_wrong_csv_files_are_errors(csv: dict[str, Any], tmp_path: Path) -> None
         mx.io.CSVIter(**{**csv, "label_csv": str(tmp_path / "short.csv")})
 
 
-def test_parameters(csv: dict[str, Any]) -> None:
+def test_wrong_parameters_are_refused_as_in_mxnet(csv: dict[str, Any]) -> None:
     with pytest.raises(mx.MXNetError, match=r"Required parameter data_shape of Shape\(tuple\)"):
         mx.io.CSVIter(data_csv=csv["data_csv"], batch_size=3)
     with pytest.raises(mx.MXNetError, match="batch_size='x' is not a whole number"):
@@ -151,7 +151,7 @@ def test_libsvm_batches_are_those_of_mxnet() -> None:
     assert i == 1
 
 
-def test_libsvm(tmp_path: Path) -> None:
+def test_libsvm_files_are_read(tmp_path: Path) -> None:
     data, label = tmp_path / "d.svm", tmp_path / "l.svm"
     data.write_text("1 0:1.5 3:2\n0 1:0.5\n1 2:3 3:4\n0 0:1\n1 1:1\n")
     label.write_text("0 0:1\n0 1:2\n0 0:3 1:4\n0 0:0\n0 0:5\n")
@@ -204,7 +204,7 @@ def mnist(tmp_path: Path) -> dict[str, Any]:
     return {"image": str(tmp_path / "img"), "label": str(tmp_path / "lab"), "batch_size": 3}
 
 
-def test_mnist(mnist: dict[str, Any], tmp_path: Path) -> None:
+def test_mnist_files_are_read(mnist: dict[str, Any], tmp_path: Path) -> None:
     iterator = mx.io.MNISTIter(**mnist, shuffle=False)
     batches = list(iterator)
     assert [batch.label[0].asnumpy().tolist() for batch in batches] == [
@@ -262,7 +262,7 @@ def firsts(iterator: mx.io.DataIter) -> list[float]:
     return [batch.label[0].asnumpy()[0] for batch in iterator]
 
 
-def test_resize_iter() -> None:
+def test_resize_iter_changes_the_length_of_an_epoch() -> None:
     iterator = mx.io.ResizeIter(arrays(), 5)
     assert iterator.provide_data == arrays().provide_data and iterator.batch_size == 4
     for _ in range(2):
@@ -277,7 +277,7 @@ def test_resize_iter() -> None:
     assert iterator.getpad() == 2 and iterator.getdata()[0].shape == (4, 2)
 
 
-def test_prefetching_iter() -> None:
+def test_prefetching_iter_joins_iterators() -> None:
     iterator = mx.io.PrefetchingIter(arrays())
     for _ in range(2):
         assert firsts(iterator) == [0, 4, 8]
@@ -356,7 +356,7 @@ def test_mnist_headers_that_say_too_much(mnist: dict[str, Any], tmp_path: Path) 
         mx.io.MNISTIter(**{**mnist, "image": str(path), "label": str(labels)})
 
 
-def test_parts_of_a_csv_file(tmp_path: Path) -> None:
+def test_parts_of_a_csv_file_are_mxnets(tmp_path: Path) -> None:
     data, labels = tmp_path / "data.csv", tmp_path / "labels.csv"
     data.write_text("".join(f"{i},{i + 10}\n" for i in range(5)))
     labels.write_text("".join(f"{i * i}\n" for i in range(5)))

@@ -91,7 +91,7 @@ def test_a_batch_larger_than_the_data_repeats_it() -> None:
     assert list(NDArrayIter(X, Y, 20, last_batch_handle="roll_over")) == []
 
 
-def test_moving_by_hand() -> None:
+def test_batches_can_be_read_by_iter_next() -> None:
     iterator = NDArrayIter(X, Y, 3)
     with pytest.raises(AssertionError, match="first"):
         iterator.getdata()
@@ -114,7 +114,9 @@ def test_moving_by_hand() -> None:
         (X, {}, (["data"], [])),
     ],
 )
-def test_names(data: object, label: object, names: tuple[list[str], list[str]]) -> None:
+def test_data_and_labels_have_mxnets_names(
+    data: object, label: object, names: tuple[list[str], list[str]]
+) -> None:
     iterator = NDArrayIter(data, label, 3)
     assert [each.name for each in iterator.provide_data] == names[0]
     assert [each.name for each in iterator.provide_label] == names[1]
@@ -122,7 +124,7 @@ def test_names(data: object, label: object, names: tuple[list[str], list[str]]) 
     assert iterator.num_source == len(names[0]) + len(names[1])
 
 
-def test_dtypes() -> None:
+def test_dtypes_are_those_of_mxnet() -> None:
     whole = mx.nd.array(X, dtype="int32"), mx.nd.array(Y, dtype="int64")
     iterator = NDArrayIter(*whole, 3)
     assert iterator.provide_data[0].dtype is np.int32
@@ -132,7 +134,7 @@ def test_dtypes() -> None:
     assert isinstance(next(NDArrayIter(mx.np.array(X), None, 3)).data[0], mx.np.ndarray)
 
 
-def test_writes_to_the_source_and_to_batches() -> None:
+def test_writes_to_the_source_and_to_batches_are_independent() -> None:
     source = mx.nd.array(X)
     iterator = NDArrayIter(source, Y, 3)
     first = next(iterator)
@@ -147,7 +149,7 @@ def test_writes_to_the_source_and_to_batches() -> None:
     assert next(iterator).data[0].asnumpy().tolist() == [[0, 1], [2, 3], [4, 5]]
 
 
-def test_sparse_data() -> None:
+def test_sparse_data_are_sliced() -> None:
     dense = np.eye(10, 4, dtype=np.float32)
     for source in (mx.nd.array(dense).tostype("csr"), scipy.sparse.csr_matrix(dense)):
         with pytest.raises(NotImplementedError, match="discard"):
@@ -181,7 +183,7 @@ def test_data_in_files_are_read_by_the_batch() -> None:
             )
 
 
-def test_errors() -> None:
+def test_wrong_arguments_are_refused() -> None:
     for bad in ("abc", 5, {"a": "b"}, np.array(["a", "b"])):
         with pytest.raises(TypeError, match=r"NDArray, numpy.ndarray, h5py.Dataset"):
             NDArrayIter(bad)
@@ -213,7 +215,7 @@ def test_unknown_handling_of_the_last_batch_drops_it() -> None:
             iterator.reset()
 
 
-def test_descriptions() -> None:
+def test_descriptions_have_mxnets_text() -> None:
     desc = DataDesc("data", (2, 3, 4))
     assert repr(desc) == "DataDesc[data,(2, 3, 4),<class 'numpy.float32'>,NCHW]"
     assert desc == ("data", (2, 3, 4)) and desc.layout == "NCHW"
@@ -224,7 +226,7 @@ def test_descriptions() -> None:
     assert DataDesc.get_list([("a", (2,))], None)[0].dtype is np.float32
 
 
-def test_batches() -> None:
+def test_batches_have_mxnets_text() -> None:
     batch = DataBatch([mx.nd.ones((2, 3))], [mx.nd.ones(2)])
     assert str(batch) == "DataBatch: data shapes: [(2, 3)] label shapes: [(2,)]"
     assert (
@@ -237,7 +239,7 @@ def test_batches() -> None:
         DataBatch([], mx.nd.ones(2))
 
 
-def test_the_base_class() -> None:
+def test_the_base_class_calls_the_methods_of_subclasses() -> None:
     class Once(DataIter):
         def iter_next(self) -> bool:
             self.batch_size -= 1

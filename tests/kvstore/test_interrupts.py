@@ -1,4 +1,4 @@
-"""An interrupted step over several devices: all of it has happened, or nothing."""
+"""An interrupted step over several devices is done completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mixnet import autograd, gluon, nd
 from tests.devices import run_again_on_four_devices
 from tests.line_interrupts import interrupted
 
-# An interrupt in a finalizer cannot be raised; Python tells of it, and goes on.
+# Python cannot raise an interrupt in a finalizer; it prints a warning and continues.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 CONTEXTS = [mx.cpu(0), mx.cpu(1)]

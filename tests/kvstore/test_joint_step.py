@@ -1,4 +1,4 @@
-"""Steps of training as one program over devices, against the same steps as several programs."""
+"""Training steps that run as one program over devices agree with steps of several programs."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_joint_step_gives_the_same_parameters(optimizer: str, options: dict[st
 
 
 def test_gradients_are_summed_before_backward_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the order of XLA's schedule: one sum for each large gradient, and small ones together."""
+    """XLA's schedule has one sum for each large gradient and common sums for small ones."""
     if not expected(1):
         pytest.skip("needs four devices")
     texts: list[str] = []

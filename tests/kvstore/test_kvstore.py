@@ -32,9 +32,9 @@ def on_each(*numbers: float, shape: tuple = (2,)) -> list:
 
 
 def test_on_four_devices() -> None:
-    """The tests of this folder again, in a process where the four contexts are four devices.
+    """Run the tests of this folder again in a process where the four contexts are four devices.
 
-    Those of servers have no devices, and those of interrupts start such a process themselves.
+    Tests of servers need no devices, and tests of interrupts start such a process themselves.
     """
     others = ("test_shard.py", "test_interrupts.py")
     run_again_on_four_devices(
@@ -169,8 +169,8 @@ def test_large_values_are_spread_over_the_devices() -> None:
     assert results == [*CONTEXTS, CONTEXTS[0], CONTEXTS[0]]
 
 
-def test_many_sums_on_their_way_do_not_wait_for_each_other() -> None:
-    """Devices of a CPU share threads: exchanges that ran at one time could lock each other out."""
+def test_many_pending_sums_do_not_block_each_other() -> None:
+    """Devices of a CPU share threads: simultaneous exchanges could block each other."""
     store = mx.kv.create("device")
     store.init(list(range(100)), [nd.zeros(3)] * 100)
     values = [on_each(1, 2, 3, 4, shape=(3,)) for _ in range(100)]
@@ -277,7 +277,7 @@ def test_the_test_store() -> None:
 
 
 @both
-def test_errors(kind: str) -> None:
+def test_wrong_calls_are_errors(kind: str) -> None:
     store = mx.kv.create(kind)
     with pytest.raises(mx.MXNetError, match=r"key a doesn't exist. Did you init"):
         store.push("a", nd.ones(2))
@@ -357,7 +357,7 @@ def test_states_of_the_optimizer(kind: str, tmp_path: Path) -> None:
     assert np.allclose(pulled(second, "w", nd.ones(2)), pulled(first, "w", nd.ones(2)))
 
 
-def test_nothing_waits_in_the_caller() -> None:
+def test_pushing_and_pulling_do_not_block_the_caller() -> None:
     store = mx.kv.create("device")
     store.init("a", nd.zeros(2))
     values = on_each(1, 2)

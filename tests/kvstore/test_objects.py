@@ -18,7 +18,7 @@ from tests.threads import in_threads
 
 
 class Meeting:
-    """Two workers in threads, which exchange bytes; ``change`` gets what one sends on its way."""
+    """Two workers in threads that exchange bytes; ``change`` can alter a message in transit."""
 
     def __init__(self, change: Callable[[bytes, int], bytes] = lambda content, rank: content):
         self.change = change
@@ -39,7 +39,7 @@ class Meeting:
 
 
 class World:
-    """What ``Objects`` needs of the job."""
+    """The attributes of a job that ``Objects`` uses."""
 
     size = 2
 
@@ -75,7 +75,7 @@ class Trap:
         return os.mkdir, (str(self.path),)
 
 
-def test_objects_travel(key_folder: Path) -> None:
+def test_objects_reach_all_workers(key_folder: Path) -> None:
     def work(world: World) -> list[Any]:
         objects = Objects(world)  # type: ignore[arg-type]
         mine = {"rank": world.rank, "list": [1.5, None]}

@@ -1,6 +1,6 @@
-"""Methods that a program puts in the place of the package's own are called as MXNet calls them.
+"""Methods that replace the package's own are called as MXNet calls them.
 
-What is expected is what MXNet 1.9.1 printed for the same classes.
+The expected calls are those that MXNet 1.9.1 printed for the same classes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BROADCASTS = [("broadcast", "int")] * 4
 
 
 class Watched(mx.kvstore.KVStore):
-    """A store that notes how it is called."""
+    """A store that records its calls."""
 
     def __init__(self) -> None:
         super().__init__(mx.kv.create("device").handle)
@@ -116,7 +116,7 @@ def test_a_module_calls_the_methods_of_a_store() -> None:
 
 
 class Halves(gluon.Trainer):
-    """A trainer that notes the two halves of a step."""
+    """A trainer that records the two halves of a step."""
 
     calls: list[str]
 
@@ -130,14 +130,14 @@ class Halves(gluon.Trainer):
 
 
 @pytest.mark.parametrize("on_store", [True, False])
-def test_both_halves_of_a_step_of_a_trainer(on_store: bool) -> None:
+def test_overridden_halves_of_a_trainers_step_are_called(on_store: bool) -> None:
     Halves.calls = []
     assert trained(Halves, "device", on_store) == LEARNED
     assert Halves.calls == ["sums", "update"] * 2
 
 
 @pytest.mark.parametrize("on_store", [True, False])
-def test_a_half_of_a_step_that_is_set_on_a_trainer(on_store: bool) -> None:
+def test_a_half_of_a_step_set_on_a_trainer_is_called(on_store: bool) -> None:
     calls = []
 
     def prepare(trainer: gluon.Trainer) -> None:
@@ -152,7 +152,7 @@ def test_a_half_of_a_step_that_is_set_on_a_trainer(on_store: bool) -> None:
 
 
 class Counting(mx.optimizer.Updater):
-    """An updater that notes how it is called."""
+    """An updater that records its calls."""
 
     calls: list[str]
 
@@ -169,7 +169,7 @@ class Counting(mx.optimizer.Updater):
         super().set_states(states, *arguments)
 
 
-def test_an_updater_of_the_programs_own_class(tmp_path: Path) -> None:
+def test_an_updater_of_a_custom_class_is_called(tmp_path: Path) -> None:
     Counting.calls = []
     store = mx.kv.create("device")
     store._set_updater(Counting(mx.optimizer.SGD(learning_rate=0.1)))
@@ -184,7 +184,7 @@ def test_an_updater_of_the_programs_own_class(tmp_path: Path) -> None:
     assert Counting.calls == ["update", "update", "get", "set"]
 
 
-def test_updaters_that_are_set_on_a_trainer(tmp_path: Path) -> None:
+def test_updaters_set_on_a_trainer_are_called(tmp_path: Path) -> None:
     Counting.calls, trainers = [], []
 
     def prepare(trainer: gluon.Trainer) -> None:
@@ -204,7 +204,7 @@ def seven(index: Any, weight: Any, grad: Any, state: Any) -> None:
         each[:] = 7
 
 
-def test_an_update_that_is_set_on_an_optimizer() -> None:
+def test_an_update_set_on_an_optimizer_is_called() -> None:
     rule = mx.optimizer.SGD(learning_rate=0.1)
     rule.update_multi_precision = seven  # type: ignore[method-assign]
     weight = nd.ones(2)
@@ -212,7 +212,7 @@ def test_an_update_that_is_set_on_an_optimizer() -> None:
     assert weight.asnumpy().tolist() == [7, 7]
 
 
-def test_an_update_that_is_set_on_a_class(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_update_set_on_a_class_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
     rule = mx.optimizer.Adam(learning_rate=0.1)
     monkeypatch.setattr(mx.optimizer.Adam, "update", lambda self, *arguments: seven(*arguments))
     weight = nd.ones(2)

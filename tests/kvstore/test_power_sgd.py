@@ -20,7 +20,7 @@ RNG = np.random.RandomState(0)
 
 
 def exchanged(method: PowerSGD, *arrays: np.ndarray) -> list[np.ndarray]:
-    """What all workers have afterwards; the first axis is that of the workers."""
+    """The results of all workers; the first axis is that of the workers."""
     return [np.asarray(each) for each in together(method)(*map(jnp.asarray, arrays))]
 
 
@@ -104,7 +104,7 @@ def test_a_store_sends_matrices_and_sums_the_rest() -> None:
     assert np.linalg.norm(rests) < 0.2 * np.linalg.norm(expected)
 
 
-def test_half_precision() -> None:
+def test_half_precision_gradients_are_compressed() -> None:
     gradients = RNG.randn(2, 12, 8).astype(np.float16)
     zeros = np.zeros_like(gradients), np.zeros((2, 8, 2), np.float16)
     total, rests, q = exchanged(PowerSGD(2), gradients, *zeros)

@@ -1,6 +1,4 @@
-"""Servers of asynchronous stores, in this process: each command counts once, also where a server
-is killed.
-"""
+"""Servers of asynchronous stores in this process: each command counts once, even if a server is killed."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ def add(key: object, pushed: mx.nd.NDArray, stored: mx.nd.NDArray) -> None:
 
 
 class Server:
-    """A server that can be killed: before it does a command, or before it answers."""
+    """A server that can be killed before it executes a command or before it answers."""
 
     def __init__(self, path: Path):
         self.path, self.shard = path, Shard(path)
@@ -191,7 +189,7 @@ def test_states_are_restored_with_the_values(server: Server) -> None:
 
 
 class Doubling(mx.optimizer.Updater):
-    """Calls the optimizer in its own way."""
+    """An updater that doubles gradients."""
 
     def __call__(self, index: object, grad: mx.nd.NDArray, weight: mx.nd.NDArray) -> None:
         super().__call__(index, 2 * grad, weight)  # type: ignore[arg-type]
@@ -229,7 +227,7 @@ def test_an_update_that_fails_is_not_half_done(server: Server) -> None:
     assert value(client) == [0, 0] and client.ask("pull", 0, ["v"])[0].tolist() == [1, 1, 1]
 
 
-def test_rows(server: Server) -> None:
+def test_rows_are_pushed_and_pulled(server: Server) -> None:
     client = channel(server)
     first = Rows(np.array([1]), np.ones((1, 2), np.float32), (4, 2))
     client.do("init", 0, {"r": first})
@@ -318,7 +316,7 @@ def test_servers_have_as_many_bytes_as_each_other() -> None:
         assert [again.place(shape, 4) for shape in shapes] == placed, "the same in all processes"
 
 
-def test_the_key_of_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_of_a_job_must_be_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MIXNET_SERVER_FOLDER", str(tmp_path / "own"))
     path = job_key.make()
     assert path.stat().st_mode & 0o777 == 0o600 and len(job_key.read(str(path))) == 64

@@ -63,7 +63,7 @@ def run(
 
 @pytest.fixture
 def named() -> Iterator[None]:
-    """The name in this process, and no trace of it afterwards."""
+    """Registers the name ``mxnet`` in this process and removes it afterwards."""
     path, finders = list(sys.path), list(sys.meta_path)
     alias.as_mxnet()
     yield
@@ -108,7 +108,7 @@ def test_names_that_mxnet_lacks_do_not_exist(named: None) -> None:
         import mxnet.nothing  # noqa: F401
 
 
-def test_the_real_one_must_not_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mxnet_itself_must_not_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     real = type(sys)("mxnet")
     real.__file__ = "/somewhere/mxnet/__init__.py"
     monkeypatch.setitem(sys.modules, "mxnet", real)
@@ -121,7 +121,7 @@ def test_the_real_one_must_not_be_there(monkeypatch: pytest.MonkeyPatch) -> None
     [(["nowhere.py"], 2, "there is no program 'nowhere.py'"), (["-c"], 2, "needs a module or code"),
      ([], 2, "usage: python -m mixnet"), (["--help"], 0, "usage: python -m mixnet")],
 )  # fmt: skip
-def test_the_command_line(arguments, code, text, capsys) -> None:
+def test_the_command_line_prints_and_returns_a_code(arguments, code, text, capsys) -> None:
     from mixnet.__main__ import main
 
     assert main(arguments) == code
@@ -129,7 +129,7 @@ def test_the_command_line(arguments, code, text, capsys) -> None:
     assert text in printed.out + printed.err
 
 
-def test_code_and_modules(tmp_path: Path) -> None:
+def test_the_command_line_runs_code_and_modules(tmp_path: Path) -> None:
     (tmp_path / "package.py").write_text("import sys, mxnet; print(mxnet.__name__, sys.argv[1:])")
     code = "import mxnet, sys; print(mxnet.__name__, sys.argv)"
     assert run("-m", "mixnet", "-c", code, "x").stdout == "mixnet ['-c', 'x']\n"

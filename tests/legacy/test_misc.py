@@ -29,6 +29,6 @@ def test_the_base_class_computes_no_rate() -> None:
         LearningRateScheduler()(1)
 
 
-def test_they_are_at_mxnets_path() -> None:
+def test_schedulers_are_at_mxnets_path() -> None:
     module = importlib.import_module("mixnet.misc")
     assert module.FactorScheduler is FactorScheduler

@@ -95,7 +95,7 @@ def _results(metric):
 
 
 def run(mx, name):
-    """What a metric tells after each batch, with its memory of late gone after the second."""
+    """The values of a metric after each batch; it is reset locally after the second."""
     kind, arguments, batches = CASES[name]
     metric = mx.metric.create(kind, **arguments)
     results = []

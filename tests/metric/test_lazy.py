@@ -75,11 +75,11 @@ def test_in_training_the_step_runs_the_metric() -> None:
 
 
 def _pending(data: Any) -> nd.NDArray:
-    """An array that is still to be computed."""
+    """An array that has not been computed."""
     return nd.array(data) + 0
 
 
-def test_labels_that_cannot_be() -> None:
+def test_impossible_labels_are_errors() -> None:
     probabilities = nd.array([[0.3, 0.7], [0.4, 0.6], [0.5, 0.5]])
     cases: list[tuple[Any, Any, Any]] = [
         (metric.F1, ValueError, "only supports binary classification"),
@@ -117,7 +117,7 @@ def test_a_label_that_is_not_a_number_is_never_right() -> None:
         lost.get()
 
 
-def test_shapes_that_do_not_fit() -> None:
+def test_shapes_that_do_not_match_are_errors() -> None:
     one, two = nd.array([0, 1]), nd.array([[0.3, 0.7], [0.2, 0.8]])
     for measure in (
         metric.Accuracy(),
@@ -151,7 +151,7 @@ def test_shapes_that_do_not_fit() -> None:
     assert preds == [one]
 
 
-def test_arrays_of_every_kind_and_place() -> None:
+def test_metrics_accept_arrays_of_every_kind_and_device() -> None:
     label, pred = onp.array([0, 1, 1]), onp.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
     for face in (nd.array, mx.np.array, onp.array):
         for wrap in (lambda each: [each], lambda each: each):
@@ -168,7 +168,7 @@ def test_arrays_of_every_kind_and_place() -> None:
     assert half.get() == ("mae", 0.5)
 
 
-def test_metrics_by_name_and_configuration() -> None:
+def test_metrics_are_created_by_name_and_configuration() -> None:
     assert metric.create("acc", axis=2).axis == 2  # type: ignore[attr-defined]
     measure = metric.TopKAccuracy(top_k=3)
     assert measure.get_config() == {
@@ -250,7 +250,7 @@ def test_metrics_are_copied_with_what_they_added() -> None:
     assert other.get() == ("accuracy", 0.5)
 
 
-def test_batches_with_names() -> None:
+def test_metrics_select_outputs_and_labels_by_name() -> None:
     labels = {"a": nd.array([0, 1]), "b": nd.array([1, 1])}
     preds = {"x": nd.array([0, 1]), "y": nd.array([0, 0])}
     one = metric.Accuracy(label_names=["a"], output_names=["x"])
@@ -266,7 +266,7 @@ def test_batches_with_names() -> None:
     assert several.get() == (["accuracy"], [1.0])
 
 
-def test_a_perplexity_beyond_numbers() -> None:
+def test_a_perplexity_may_be_infinite() -> None:
     measure = metric.Perplexity(None)
     measure.sum_metric, measure.num_inst = 1e6, 1
     with pytest.raises(OverflowError):

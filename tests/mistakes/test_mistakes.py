@@ -71,7 +71,9 @@ def _raised(code: str) -> BaseException:
 
 @pytest.mark.filterwarnings("ignore")
 @each_record("row", MISTAKES, ids=lambda row: row.code, by=lambda row: TOPICS[row.code])
-def test_text(row: Mistake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_raises_its_error(
+    row: Mistake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tempfile.mkdtemp(dir=tmp_path))
     error = _raised(row.code)
     text = str(error)
@@ -96,5 +98,5 @@ def test_text(row: Mistake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert len(frames) <= MOST_FRAMES
 
 
-def test_there_are_many() -> None:
+def test_mistakes_are_many_and_distinct() -> None:
     assert len({each.code for each in MISTAKES}) == len(MISTAKES) >= 150

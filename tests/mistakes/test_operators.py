@@ -47,7 +47,7 @@ def _attributes(op: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("start", range(0, len(CALLED), 100))
-def test_texts(start: int) -> None:
+def test_wrong_arrays_and_axes_are_reported_in_the_callers_terms(start: int) -> None:
     raised = False
     for op in list(CALLED.values())[start : start + 100]:
         count = 2 if op.variadic else len(op.arrays)

@@ -68,7 +68,7 @@ def test_the_author_of_an_operator_sees_what_it_raised() -> None:
     assert isinstance(raised.value.__cause__, KeyError)
 
 
-def test_the_nearest_name() -> None:
+def test_an_error_suggests_the_nearest_name() -> None:
     near = mx.base.did_you_mean
     assert near("lr", ["lr_mult", "learning_rate", "wd"]) == " Did you mean 'learning_rate'?"
     assert near("Relu", ["relu", "sigmoid"]) == " Did you mean 'relu'?"

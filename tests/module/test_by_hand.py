@@ -9,7 +9,7 @@ import numpy as np
 import mixnet as mx
 
 
-def test_two_modules_against_each_other() -> None:
+def test_two_modules_train_against_each_other() -> None:
     """A generator learns from the gradient that the discriminator has for its input."""
     generated = mx.sym.FullyConnected(mx.sym.Variable("noise"), num_hidden=2, name="g")
     judged = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1, name="d")

@@ -31,7 +31,9 @@ def hinge(scores: Any, labels: Any) -> np.ndarray:
 
 @pytest.mark.filterwarnings("ignore:.*label_names")
 @pytest.mark.parametrize("label_names", [[], ["softmax_label"]])  # the default, which it lacks
-def test_a_loss_in_python(caplog: pytest.LogCaptureFixture, label_names: list[str]) -> None:
+def test_a_loss_written_in_python_trains(
+    caplog: pytest.LogCaptureFixture, label_names: list[str]
+) -> None:
     draw = np.random.RandomState(0)
     params = {"fc_weight": mx.nd.array(draw.rand(3, 5) * 0.3), "fc_bias": mx.nd.zeros(3)}
     data = draw.rand(12, 5).astype("float32")
@@ -105,7 +107,7 @@ def test_chains_that_are_refused() -> None:
         unwired.bind([("data", (4, 5))])
 
 
-def test_python_losses_by_hand() -> None:
+def test_python_losses_have_their_gradients() -> None:
     loss = mx.mod.PythonLossModule()
     assert loss.data_names == ["data"] and loss.output_names == ["pyloss_output"]
     assert loss.output_shapes is None

@@ -124,7 +124,7 @@ def test_score_and_predict_use_all_batches() -> None:
         module.predict([1, 2])
 
 
-def test_predictions_of_several_outputs() -> None:
+def test_several_outputs_are_predicted() -> None:
     data = mx.sym.Variable("data")
     module = mx.mod.Module(mx.sym.Group([data * 2, mx.sym.sum(data)]), label_names=None)
     train = mx.io.NDArrayIter(np.ones((6, 2), "float32"), batch_size=3)
@@ -134,7 +134,7 @@ def test_predictions_of_several_outputs() -> None:
     assert [each.shape for each in actual] == [(6, 2), (2,)]
 
 
-def test_fit_wants_a_number_of_epochs() -> None:
+def test_fit_requires_a_number_of_epochs() -> None:
     data, labels, _ = samples()
     with pytest.raises(AssertionError, match="please specify number of epochs"):
         mx.mod.Module(mlp()).fit(mx.io.NDArrayIter(data, labels, 4))
@@ -150,7 +150,7 @@ def test_a_second_fit_continues_the_training(caplog: pytest.LogCaptureFixture) -
     assert abs(module.get_params()[0]["fc2_bias"].asnumpy() - before).max() > 1e-3
 
 
-def test_features_inside_a_network() -> None:
+def test_features_inside_a_network_can_be_computed() -> None:
     module, batch = bound()
     args, auxs = module.get_params()
     inside = mlp().get_internals()["relu1_output"]

@@ -65,7 +65,7 @@ def test_training_resumes_from_a_checkpoint_of_mxnet() -> None:
     assert abs(module.get_params()[0]["fc1_weight"].asnumpy() - before).max() > 1e-4
 
 
-def test_checkpoint_functions_of_mx_model(tmp_path: Path) -> None:
+def test_checkpoint_functions_of_mx_model_save_and_load(tmp_path: Path) -> None:
     args, auxs = mx.model.load_params(str(FIXTURES / "model_ckpt"), 1)
     np.testing.assert_array_equal(auxs["m"].asnumpy(), np.ones(2, "float32"))
     single = np.load(FIXTURES / "params_single.npz")
@@ -107,13 +107,13 @@ def test_files_that_are_not_checkpoints_are_refused(
         ({"state_names": ["zz"]}, "Did you mean one of: data, softmax_label?"),
     ],
 )
-def test_names_that_the_symbol_has_not(options: dict, text: str) -> None:
+def test_names_that_the_symbol_lacks_are_refused(options: dict, text: str) -> None:
     with pytest.raises(ValueError) as caught:
         mx.mod.Module(mlp(), **options)
     assert text in str(caught.value)
 
 
-def test_labels_that_the_symbol_has_not_are_warned_of() -> None:
+def test_labels_that_the_symbol_lacks_cause_a_warning() -> None:
     with pytest.warns(UserWarning, match=r"label_names=\['lab'\]"):
         mx.mod.Module(mlp(), label_names=["lab"])
     module = mx.mod.Module(mlp())
@@ -151,7 +151,7 @@ def test_methods_require_the_preceding_steps(caplog: pytest.LogCaptureFixture) -
         module.get_input_grads()
 
 
-def test_parameters_are_set_and_missed() -> None:
+def test_missing_parameters_are_reported() -> None:
     module, _ = bound()
     weight = {"fc1_weight": mx.nd.ones((4, 5))}
     with pytest.raises(RuntimeError, match="fc1_bias is not presented"):
@@ -195,7 +195,7 @@ def test_modules_create_optimizers_by_name() -> None:
     assert other._optimizer is module._optimizer and other.optimizer_initialized
 
 
-def test_batches_of_other_shapes(recwarn: pytest.WarningsRecorder) -> None:
+def test_batches_may_have_other_shapes(recwarn: pytest.WarningsRecorder) -> None:
     module, batch = bound()
     module.forward(batch)
     four = module._exec_group.execs
@@ -219,7 +219,7 @@ def test_batches_of_other_shapes(recwarn: pytest.WarningsRecorder) -> None:
     assert module.data_shapes[0].shape == (2, 5)
 
 
-def test_gradients_of_inputs_and_added_gradients() -> None:
+def test_gradients_of_inputs_are_written_or_added() -> None:
     net, params, states, train = norm()
     batch = next(iter(train))
     module = mx.mod.Module(net, context=[mx.cpu(0), mx.cpu(1)])
@@ -238,7 +238,7 @@ def test_gradients_of_inputs_and_added_gradients() -> None:
 
 
 @pytest.mark.parametrize("kvstore", ["local", "device", None])
-def test_two_devices_with_uneven_loads(kvstore: str | None, tmp_path: Path) -> None:
+def test_two_devices_share_a_batch_by_their_work_load(kvstore: str | None, tmp_path: Path) -> None:
     net, params, states, train = norm()
     options = {"context": [mx.cpu(0), mx.cpu(1)], "work_load_list": [1, 3]}
     options["fixed_param_names"] = ["bn_beta"]
@@ -383,7 +383,7 @@ def test_a_module_for_prediction_uses_the_weights_of_each_update() -> None:
     np.testing.assert_allclose(predictions, [1.5, 0.9, 0.525], rtol=1e-6)
 
 
-def test_without_training_there_is_no_backward() -> None:
+def test_backward_requires_training() -> None:
     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
     module = mx.mod.Module(net, label_names=None)
     module.bind([("data", (4, 5))], for_training=False)
@@ -405,7 +405,7 @@ def test_half_precision_inputs_make_half_precision_parameters() -> None:
     assert module.get_params()[0]["fc_weight"].dtype is np.float16
 
 
-def test_groups_of_nodes_on_devices() -> None:
+def test_groups_of_nodes_run_on_their_devices() -> None:
     with mx.AttrScope(ctx_group="a"):
         hidden = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="fc1")
     with mx.AttrScope(ctx_group="b"):

@@ -76,7 +76,7 @@ def test_only_the_rows_of_the_batch_move(
     np.testing.assert_allclose(user.asnumpy().ravel()[:4], rows, rtol=1e-4, atol=1e-6)
 
 
-def test_storage_types_of_variables() -> None:
+def test_parameters_have_the_storage_types_of_their_variables() -> None:
     data = mx.sym.Variable("data", stype="csr")
     weight = mx.sym.Variable("weight", stype="row_sparse", shape=(6, 2))
     assert weight.attr_dict() == {"weight": {"__storage_type__": "1", "__shape__": "(6, 2)"}}

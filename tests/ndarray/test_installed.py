@@ -8,7 +8,7 @@ import sys
 from mixnet.ndarray.build_installed import PATH
 
 
-def test_the_file_is_what_the_class_has() -> None:
+def test_the_stub_file_lists_the_methods_of_the_class() -> None:
     # In a process of its own: other tests declare operators.
     program = "from mixnet.ndarray.build_installed import text; print(text(), end='')"
     expected = subprocess.run(

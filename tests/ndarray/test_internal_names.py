@@ -1,4 +1,4 @@
-"""Functions of ``mx.nd._internal`` that are no operators, and ``mx.numpy_op_signature``."""
+"""Functions of ``mx.nd._internal`` that are not operators, and ``mx.numpy_op_signature``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_set_value_and_one_hot_rows() -> None:
     assert rows.asnumpy().tolist() == [[1, 0, 0], [0, 0, 0]]
 
 
-def test_images(tmp_path: Any) -> None:
+def test_functions_of_images_decode_files(tmp_path: Any) -> None:
     cv2 = pytest.importorskip("cv2")
     pixels = onp.arange(24, dtype=onp.uint8).reshape(2, 4, 3)
     path = str(tmp_path / "image.png")
@@ -58,7 +58,7 @@ def test_sections_that_do_not_divide(extent: int, sections: int, parts: list[int
         assert [each.shape[0] for each in results] == parts
 
 
-def test_files_are_loaded_in_the_sense_in_which_they_were_saved(tmp_path: Any) -> None:
+def test_files_keep_whether_arrays_are_numpys(tmp_path: Any) -> None:
     def shapes(name: str) -> Any:
         return [each.shape for each in nd.load(str(tmp_path / name))]
 

@@ -1,4 +1,4 @@
-"""Calls of operators that were made before take a shorter way, with the same results and errors."""
+"""A repeated call of an operator takes a shorter path, with the same results and errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_second_call_calls_fewer_functions() -> None:
     assert "softmax" in vars(nd)  # found without a function of Python
 
 
-def test_attributes_and_shapes_decide() -> None:
+def test_another_attribute_or_shape_is_another_call() -> None:
     a = nd.array(A)
     for _ in range(3):
         for axis in (0, 1, None):
@@ -62,7 +62,7 @@ def test_arguments_by_name_and_too_many_arrays() -> None:
             nd.FullyConnected(x, [1.0], b, num_hidden=4)
 
 
-def test_training_recording_tracing_and_precision() -> None:
+def test_training_recording_tracing_and_precision_are_respected() -> None:
     a = nd.array(A)
     a.attach_grad()
     for _ in range(2):
@@ -82,7 +82,7 @@ def test_training_recording_tracing_and_precision() -> None:
     assert nd.FullyConnected(x, w, num_hidden=4, no_bias=True).dtype == np.float32
 
 
-def test_classes_of_arrays() -> None:
+def test_classes_of_arrays_are_respected() -> None:
     class Mine(nd.NDArray):
         pass
 
@@ -107,7 +107,7 @@ def test_numbers_are_checked_in_every_call() -> None:
             nd.random.uniform(3, 2, shape=(2,)).asnumpy()
 
 
-def test_arguments_of_distributions() -> None:
+def test_distributions_refuse_wrong_arguments() -> None:
     assert nd.random.normal(0, 1, (2, 3), dtype="float64").dtype == np.float64
     assert nd.random.randint(0, high=9, shape=4).shape == (4,)
     assert list(inspect.signature(nd.random.uniform).parameters)[:3] == ["low", "high", "shape"]
@@ -120,7 +120,7 @@ def test_arguments_of_distributions() -> None:
             call()
 
 
-def test_refused_parts_and_extents():
+def test_invalid_parts_and_extents_are_refused():
     with pytest.raises(ValueError, match="cannot be cut into 4 equal parts"):
         nd.split_v2(nd.arange(6), 4)
     for like in ((3, 3), (1,), (1, 2, 3)):

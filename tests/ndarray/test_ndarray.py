@@ -19,7 +19,7 @@ DTYPES = ["float16", "bfloat16", "float32", "float64", "int8", "uint8", "int32",
 
 
 @each_record("dtype", DTYPES)
-def test_dtypes_hold_and_jax_stays_as_it_is(dtype: str) -> None:
+def test_dtypes_are_preserved_without_changing_the_configuration_of_jax(dtype: str) -> None:
     before = jax.config.jax_enable_x64
     array = nd.array([0, 1, 1], dtype=dtype)
     assert np.dtype(array.dtype).name == dtype
@@ -56,7 +56,7 @@ def test_html_shows_whether_an_array_is_pending_without_computing_it() -> None:
     assert "ready" in array._repr_html_() and array._repr_html_().count("<rect") == 6
 
 
-def test_contexts() -> None:
+def test_arrays_are_on_the_context_that_was_passed() -> None:
     with mx.cpu(1):
         a = nd.ones((2,))
     assert a.context == mx.cpu(1) and mx.current_context() == mx.cpu(0)
@@ -80,7 +80,7 @@ def test_arrays_of_several_cpus_are_computed_on_the_first_ones() -> None:
     np.testing.assert_array_equal(nd.dot(near, far).asnumpy(), [6])
 
 
-def test_arrays_of_the_other_face_are_refused() -> None:
+def test_arrays_of_the_other_interface_are_refused() -> None:
     classic, numpys = nd.ones((2,)), mx.np.ones((2,))
     for call in (
         lambda: mx.np.exp(classic),
@@ -170,7 +170,7 @@ def test_a_buffer_that_jax_holds_is_not_reused() -> None:
     assert float(array.sum()) == 40000
 
 
-def test_scalars() -> None:
+def test_arrays_of_one_element_convert_to_numbers() -> None:
     assert nd.array([3.5]).asscalar() == 3.5
     assert float(nd.array([3.5])) == 3.5 and int(nd.array([3])) == 3
     assert bool(nd.array([0.0])) is False
@@ -261,7 +261,7 @@ def test_an_array_without_elements_is_false() -> None:
 
 
 def test_an_array_from_a_handle() -> None:
-    """Callbacks of monitors make arrays of what they get, in programs written for MXNet."""
+    """In programs written for MXNet, callbacks of monitors make arrays from their handles."""
     array = nd.array([1.0, 2, 3])
     for handle in (array.handle, array, ctypes.cast(array, ctypes.c_void_p)):
         again = nd.NDArray(handle, writable=False)
@@ -338,7 +338,7 @@ def test_histogram_without_a_range_warns_that_numpy_counts() -> None:
 
 @each_record("other", [None, "a", [1, 2], (1, 2), {}, object(), b"a", 1j, mx.cpu()])
 def test_an_array_compares_with_arrays_and_numbers_alone(other: object) -> None:
-    """A plain False would be mistaken for a result; MXNet refuses these, too."""
+    """A plain False could be mistaken for a result; MXNet also refuses other operands."""
     array = nd.array([1, 2])
     for compare in (operator.eq, operator.ne, operator.lt, operator.ge):
         with pytest.raises(TypeError, match="takes arrays and numbers, not"):

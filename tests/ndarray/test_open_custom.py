@@ -64,7 +64,7 @@ def gradients(function: Callable[[Any], Any]) -> list[list[list[float]]]:
 
 
 @pytest.mark.parametrize("hybrid", [False, True])
-def test_arrays_and_blocks(hybrid: bool) -> None:
+def test_arrays_and_blocks_agree_with_boolean_mask(hybrid: bool) -> None:
     class Chosen(gluon.HybridBlock):
         def __init__(self, choose: Callable[[Any, Any], Any]):
             super().__init__()
@@ -81,7 +81,7 @@ def test_arrays_and_blocks(hybrid: bool) -> None:
     assert results[0] == [[6, 18, 24], [72, 0, 216, 288]]
 
 
-def test_symbols() -> None:
+def test_symbols_agree_with_boolean_mask() -> None:
     x = sym.var("x")
     chosen = positive(sym, x * 2)
     with pytest.warns(UserWarning, match="cannot be inferred"):
@@ -146,7 +146,9 @@ class Failing(Positive):
     ],
 )
 @pytest.mark.parametrize("bound", [False, True])
-def test_mistakes_in_forward(operator: type[Positive], message: str, bound: bool) -> None:
+def test_mistakes_in_forward_are_errors(
+    operator: type[Positive], message: str, bound: bool
+) -> None:
     class Prop(PositiveProp):
         def create_operator(self, ctx: Any, in_shapes: Any, in_dtypes: Any) -> Any:
             return operator()
@@ -162,7 +164,7 @@ def test_mistakes_in_forward(operator: type[Positive], message: str, bound: bool
             nd.Custom(nd.ones((2,)), op_type="mistaken")
 
 
-def test_what_is_refused() -> None:
+def test_unsupported_uses_are_refused() -> None:
     class Closed(PositiveProp):
         has_open_shapes = False
 

@@ -27,7 +27,7 @@ def _entry(shape: list[int], begin: int, end: int, dtype: str = "F32") -> dict[s
     return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
 
 
-def test_a_file_by_hand_is_read(tmp_path: Path) -> None:
+def test_a_file_written_by_hand_is_read(tmp_path: Path) -> None:
     content = np.array([1.5, -2.0], "<f4").tobytes() + np.array([[7], [8]], "<i8").tobytes()
     header = {"b": _entry([2, 1], 8, 24, "I64"), "a": _entry([2], 0, 8), "__metadata__": {"x": "y"}}
     arrays = mx.nd.load(_file(tmp_path / "named-as.you-like", header, content))

@@ -133,7 +133,7 @@ def test_dense_times_csr_is_the_dense_product() -> None:
         nd.dot(csr(), nd.ones((4, 2)))
 
 
-def test_rows_of_a_csr_matrix() -> None:
+def test_rows_of_a_csr_matrix_can_be_selected() -> None:
     c = csr()
     assert c[1:3].stype == c[2].stype == "csr"
     np.testing.assert_array_equal(c[1:3].asnumpy(), DATA[1:3])
@@ -293,7 +293,7 @@ def test_scipy_matrices_are_converted_both_ways() -> None:
 
 
 def repeated() -> nd.sparse.CSRNDArray:
-    """A matrix with two values at one place, and columns that do not rise in its last row."""
+    """A matrix with two values at one position and unsorted columns in its last row."""
     return nd.sparse.csr_matrix(
         ([1.0, 2.0, 3.0, 5.0, 4.0], [1, 1, 0, 2, 1], [0, 2, 3, 5]), shape=(3, 3)
     )
@@ -310,7 +310,7 @@ def test_of_several_values_at_one_place_the_last_counts() -> None:
     assert product.asnumpy()[0].tolist() == [9, 12]
 
 
-def test_positions_in_any_order_are_saved_and_loaded(tmp_path: Path) -> None:
+def test_unsorted_positions_are_saved_and_loaded(tmp_path: Path) -> None:
     path = str(tmp_path / "matrix.params")
     nd.save(path, [repeated(), nd.sparse.row_sparse_array(([[1.0], [2.0]], [2, 0]), shape=(3, 1))])
     matrix, rows = nd.load(path)
@@ -327,7 +327,7 @@ def test_products_accept_matrices_with_unsorted_columns() -> None:
 
 
 def some_rows(*numbers: int) -> nd.sparse.RowSparseNDArray:
-    """Of four; each holds its number plus 1."""
+    """Some of four rows, each filled with its number plus 1."""
     if not numbers:
         return nd.sparse.zeros("row_sparse", (4, 2))
     return nd.sparse.row_sparse_array(
@@ -351,7 +351,7 @@ def test_a_product_of_rows_stores_those_of_both(left, right, stored, values) -> 
     assert product.data.asnumpy().tolist() == [[each, each] for each in values]
 
 
-def test_arrays_that_store_nothing() -> None:
+def test_empty_sparse_arrays_compute_as_in_mxnet() -> None:
     """What MXNet 1.9.1 gives."""
     none = some_rows()
     for result in (none + none, none - none, nd.sparse.retain(none, nd.array([0, 3]))):
@@ -414,7 +414,7 @@ def test_all_of_a_copy_is_on_the_context_of_the_target() -> None:
         assert dense._read().spec.context == mx.cpu(2)
 
 
-def test_auxiliary_arrays_by_number() -> None:
+def test_auxiliary_arrays_are_read_by_number() -> None:
     csr = mx.nd.array([[0, 1, 0], [2, 0, 3]]).tostype("csr")
     assert [csr._aux_data(i).asnumpy().tolist() for i in (0, 1)] == [[0, 1, 3], [1, 0, 2]]
     assert mx.nd.array([[0, 1], [0, 0]]).tostype("row_sparse")._aux_data(0).asnumpy().tolist() == [

@@ -35,7 +35,7 @@ def course() -> Any:
         (lambda x: x.nothing, "it raises AttributeError"),
     ],
 )
-def test_checks(
+def test_checks_accept_right_answers_and_explain_wrong_ones(
     course: Any, answer: Any, expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     @course.checks
@@ -83,7 +83,7 @@ def callback():
     assert f"not yet: {expected}" in capsys.readouterr().out
 
 
-def test_equal_and_true(course: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_equal_and_true_check_values(course: Any, capsys: pytest.CaptureFixture[str]) -> None:
     @course.checks
     def check(test: Any, actual: Any) -> None:
         test.equal(actual, 3, "the number")
@@ -95,7 +95,7 @@ def test_equal_and_true(course: Any, capsys: pytest.CaptureFixture[str]) -> None
     assert "the number is 2, expected 3" in capsys.readouterr().out
 
 
-def test_data(course: Any) -> None:
+def test_data_of_the_course_are_as_described(course: Any) -> None:
     pytest.importorskip("sklearn")
     data = course.digits()
     assert data.train_x.shape == (1438, 1, 8, 8) and data.test_x.shape == (359, 1, 8, 8)

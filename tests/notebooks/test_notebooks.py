@@ -75,7 +75,7 @@ def text_of(cell: Any) -> str:
     return "\n".join(parts)
 
 
-def test_they_are_numbered() -> None:
+def test_notebooks_are_numbered() -> None:
     numbers = [int(path.name[:2]) for path in NOTEBOOKS]
     assert numbers == list(range(len(numbers)))
     assert all(re.fullmatch(r"\d\d_[a-z_]+", path.stem) for path in NOTEBOOKS)
@@ -94,7 +94,7 @@ def test_the_tour_the_guide_and_the_lessons_agree_on_the_order_of_reading() -> N
 
 
 @every
-def test_it_is_stored_frozen(path: Path) -> None:
+def test_a_notebook_is_stored_frozen(path: Path) -> None:
     notebook = load(path)
     assert path.stat().st_size < 330_000
     assert "widgets" not in notebook.metadata
@@ -113,7 +113,7 @@ def test_it_is_stored_frozen(path: Path) -> None:
 
 
 @every
-def test_it_teaches(path: Path) -> None:
+def test_a_notebook_teaches_in_the_common_form(path: Path) -> None:
     cells = load(path).cells
     first, last = cells[0], cells[-1]
     assert first.cell_type == last.cell_type == "markdown"
@@ -197,7 +197,7 @@ def forked_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @longest_first
 @pytest.mark.usefixtures("no_running_loop", "forked_kernels")
-def test_it_runs(path: Path, run: ModuleType, tmp_path: Path) -> None:
+def test_a_notebook_runs(path: Path, run: ModuleType, tmp_path: Path) -> None:
     """Each in a kernel of its own: only what reads the notebook and writes the page is shared."""
     run.write(run.execute_cells(shortened(path), FOLDER), path, tmp_path)
     checked = 0

@@ -1,4 +1,4 @@
-"""Models of a few nodes, written with the package onnx and computed here."""
+"""Small models that the package onnx writes and mixnet computes."""
 
 from __future__ import annotations
 

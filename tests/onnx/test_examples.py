@@ -45,7 +45,7 @@ def run_and_read_again(path: str, data: dict[str, np.ndarray], expected: list[An
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_blocks(name: str, tmp_path: Path) -> None:
+def test_blocks_are_exported_and_read_again(name: str, tmp_path: Path) -> None:
     mx.random.seed(1)
     net, arrays = BLOCKS[name]()
     net.initialize(mx.init.Normal(0.5))
@@ -86,7 +86,7 @@ def numbers(name: str, shape: tuple[int, ...], limit: int | None) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", SYMBOLS)
-def test_symbols(name: str, tmp_path: Path) -> None:
+def test_symbols_are_exported_and_read_again(name: str, tmp_path: Path) -> None:
     symbol, shapes, limits = SYMBOLS[name]()
     arguments, states = parameters(symbol, shapes)
     order = [each for each in symbol.list_inputs() if each in shapes]

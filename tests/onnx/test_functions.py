@@ -35,7 +35,7 @@ def leaning() -> Any:
     )  # fmt: skip
 
 
-def test_functions_of_the_file(tmp_path: Path) -> None:
+def test_functions_of_the_file_are_imported(tmp_path: Path) -> None:
     nodes = [
         make("Leaning", ["x"], ["once"], domain="own"),
         make("Leaning", ["once"], ["y"], domain="own", steepness=0.5),
@@ -51,7 +51,7 @@ def test_functions_of_the_file(tmp_path: Path) -> None:
     assert len({*names}) == len(names), "each call has nodes of its own"
 
 
-def test_a_function_inside_of_a_function(tmp_path: Path) -> None:
+def test_functions_may_call_functions(tmp_path: Path) -> None:
     nodes = [
         make("Leaning", ["a"], ["c"], domain="own"),
         make("Add", ["c", "b"], ["d"]),
@@ -63,7 +63,7 @@ def test_a_function_inside_of_a_function(tmp_path: Path) -> None:
     agrees(model, tmp_path / "net.onnx", x=floats(5))
 
 
-def test_an_operator_that_onnx_defines_by_others(tmp_path: Path) -> None:
+def test_an_operator_that_onnx_defines_by_others_is_imported(tmp_path: Path) -> None:
     node = make("Celu", ["x"], ["y"], alpha=1.5)
     agrees(model_of([node], {"x": [2, 3]}, ["y"]), tmp_path / "net.onnx", x=floats(2, 3))
 

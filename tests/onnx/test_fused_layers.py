@@ -73,7 +73,9 @@ def optimized_operators(file: str, folder: Path) -> set[str]:
 
 @pytest.mark.parametrize("granularity", ["tensor-wise", "channel-wise"])
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_layers_with_an_activation(activation: str, granularity: str, tmp_path: Path) -> None:
+def test_layers_with_an_activation_are_fused_again(
+    activation: str, granularity: str, tmp_path: Path
+) -> None:
     act = ACTIVATIONS[activation]
     net = network(
         nn.Conv2D(6, 3), nn.BatchNorm(), act(), nn.Dense(16, flatten=False), act(), nn.Dense(4)
@@ -93,7 +95,7 @@ def test_layers_with_an_activation(activation: str, granularity: str, tmp_path: 
 @pytest.mark.parametrize("granularity", ["tensor-wise", "channel-wise"])
 @pytest.mark.parametrize("layer", [lambda: nn.Conv2D(6, 3), lambda: nn.Dense(6)])
 @pytest.mark.parametrize("factor", [1e-12, 1e-41])
-def test_channels_that_are_little_more_than_their_bias(
+def test_channels_dominated_by_their_bias_stay_accurate(
     factor: float, layer: Any, granularity: str, tmp_path: Path
 ) -> None:
     net = network(layer(), nn.Dense(3))
@@ -146,7 +148,7 @@ def test_a_sum_and_its_activation_stay_in_floats(tmp_path: Path) -> None:
 
 
 def test_the_activation_of_a_sum_may_be_another_than_mixnet_fuses(tmp_path: Path) -> None:
-    """Files of MXNet have such layers: its fusions know more activations."""
+    """Files of MXNet have such layers, since it fuses more activations."""
     small = quantized(network(Residual("relu")), X)
     symbol, params = small.export(str(tmp_path / "small"))
     text = Path(symbol).read_text(encoding="utf-8")
@@ -161,7 +163,7 @@ def test_the_activation_of_a_sum_may_be_another_than_mixnet_fuses(tmp_path: Path
     near(scores_of(file, X), ours, 0.012)
 
 
-def test_without_calibration(tmp_path: Path) -> None:
+def test_layers_without_calibration_compute_the_same(tmp_path: Path) -> None:
     net = network(nn.Conv2D(6, 3), nn.GELU(), nn.Dense(5), nn.GELU(), nn.Dense(4))
     net(mx.nd.array(X))
     small = quantized(net, X, calib_mode="none", calib_data=None, data_shapes=[X.shape])

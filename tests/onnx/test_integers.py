@@ -31,7 +31,7 @@ def seven_bits(*shape: int) -> np.ndarray:
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int16"])
 @pytest.mark.parametrize("axis", [None, 1])
-def test_to_integers_and_back(dtype: str, axis: int | None, tmp_path: Path) -> None:
+def test_numbers_are_quantized_and_restored(dtype: str, axis: int | None, tmp_path: Path) -> None:
     shape = () if axis is None else (3,)
     options = {} if axis is None else {"axis": axis}
     nodes = [
@@ -76,7 +76,7 @@ def test_products_of_integers_are_exact(tmp_path: Path) -> None:
     np.testing.assert_array_equal(ours, (a.astype(int) - 131) @ (b.astype(int) + 4))
 
 
-def test_products_of_quantized_matrices(tmp_path: Path) -> None:
+def test_products_of_quantized_matrices_are_imported(tmp_path: Path) -> None:
     a, b = whole("uint8", 2, 3, 8), whole("uint8", 8, 4)
     arrays = {
         "a_scale": np.float32(0.02), "a_zero": np.uint8(120), "b_scale": np.float32(0.03),
@@ -97,7 +97,7 @@ def test_convolutions_of_integers_are_exact(tmp_path: Path) -> None:
     agrees(model, tmp_path / "net.onnx", 0, x=x)
 
 
-def test_quantized_convolutions_with_a_scale_for_each_filter(tmp_path: Path) -> None:
+def test_quantized_convolutions_may_have_a_scale_for_each_filter(tmp_path: Path) -> None:
     x, weight = whole("uint8", 1, 3, 6, 6), seven_bits(4, 3, 3, 3)
     arrays = {
         "x_scale": np.float32(0.02), "x_zero": np.uint8(128), "w": weight,

@@ -61,7 +61,7 @@ def _shape_of_class_token() -> list[Any]:
     ]
 
 
-def test_a_class_token_for_each_image(tmp_path: Path) -> None:
+def test_a_class_token_is_repeated_for_each_image(tmp_path: Path) -> None:
     nodes = [
         *_shape_of_class_token(),
         make("Expand", ["token", "target"], ["tokens"]),
@@ -109,7 +109,7 @@ def test_numbers_computed_from_a_length(tmp_path: Path) -> None:
     assert list(block.collect_params()) == ["table"]
 
 
-def test_a_triangle_of_any_length(tmp_path: Path) -> None:
+def test_triangles_of_any_length_are_selected(tmp_path: Path) -> None:
     nodes = [make("Trilu", ["x"], ["above"]), make("Trilu", ["x"], ["below"], upper=0)]
     model = model_of(nodes, {"x": ["n", "t", "t"]}, ["above", "below"])
     _agrees(model, tmp_path / "net.onnx", [(2, 3, 3), (1, 5, 5)])
@@ -128,7 +128,7 @@ def test_recurrent_states_that_are_zeros(kind: str, tmp_path: Path) -> None:
     assert len(trained) <= 2, "states are not trained"
 
 
-def test_a_loop_over_a_length(tmp_path: Path) -> None:
+def test_a_loop_over_an_open_length_is_imported(tmp_path: Path) -> None:
     info = onnx.helper.make_tensor_value_info
     body = onnx.helper.make_graph(
         [
@@ -162,7 +162,7 @@ def test_a_loop_over_a_length(tmp_path: Path) -> None:
         },
     ],
 )
-def test_images_of_any_size_twice_as_large(options: dict[str, str], tmp_path: Path) -> None:
+def test_images_of_any_size_are_enlarged(options: dict[str, str], tmp_path: Path) -> None:
     resize = make("Resize", ["x", "", "scales"], ["out"], **options)
     scales = np.array([1, 1, 2, 2], np.float32)
     model = model_of([resize], {"x": ["n", 2, "h", "w"]}, ["out"], scales=scales)
@@ -170,7 +170,7 @@ def test_images_of_any_size_twice_as_large(options: dict[str, str], tmp_path: Pa
 
 
 @pytest.mark.parametrize("mode", ["linear", "nearest"])
-def test_images_resized_to_a_computed_size(mode: str, tmp_path: Path) -> None:
+def test_images_are_resized_to_a_computed_size(mode: str, tmp_path: Path) -> None:
     where = {"linear": "align_corners", "nearest": "asymmetric"}[mode]
     nodes = [
         make("MaxPool", ["x"], ["small"], kernel_shape=[2, 2], strides=[2, 2]),

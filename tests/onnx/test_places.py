@@ -17,7 +17,9 @@ make = onnx.helper.make_node
 @pytest.mark.parametrize("aligned", [0, 1])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("mode", ["linear", "nearest", "cubic"])
-def test_places_of_images(mode: str, padding: str, aligned: int, tmp_path: Path) -> None:
+def test_images_are_sampled_at_places(
+    mode: str, padding: str, aligned: int, tmp_path: Path
+) -> None:
     node = make(
         "GridSample", ["x", "at"], ["y"], mode=mode, padding_mode=padding, align_corners=aligned
     )
@@ -26,14 +28,14 @@ def test_places_of_images(mode: str, padding: str, aligned: int, tmp_path: Path)
     agrees(model, tmp_path / "net.onnx", 1e-4, x=x, at=at)
 
 
-def test_places_of_volumes(tmp_path: Path) -> None:
+def test_volumes_are_sampled_at_places(tmp_path: Path) -> None:
     node = make("GridSample", ["x", "at"], ["y"], align_corners=1)
     x, at = floats(1, 2, 3, 4, 5), 1.2 * floats(1, 2, 3, 2, 3)
     model = model_of([node], {"x": x.shape, "at": at.shape}, ["y"], opset=20)
     agrees(model, tmp_path / "net.onnx", 1e-4, x=x, at=at)
 
 
-def test_the_gradient_of_a_place(tmp_path: Path) -> None:
+def test_places_have_gradients(tmp_path: Path) -> None:
     node = make("GridSample", ["x", "at"], ["y"], align_corners=1)
     model = model_of([node], {"x": [1, 1, 3, 4], "at": [1, 1, 1, 2]}, ["y"], opset=20)
     block = mx.contrib.onnx.import_to_gluon(str(saved(model, tmp_path / "net.onnx")), mx.cpu())
@@ -50,7 +52,7 @@ def test_the_gradient_of_a_place(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("opset", [10, 16])
 @pytest.mark.parametrize("ratio", [0, 2])
-def test_means_of_regions(ratio: int, opset: int, tmp_path: Path) -> None:
+def test_means_of_regions_are_imported(ratio: int, opset: int, tmp_path: Path) -> None:
     node = make(
         "RoiAlign", ["x", "regions", "images"], ["y"], output_height=2, output_width=3,
         sampling_ratio=ratio, spatial_scale=0.5,

@@ -61,7 +61,9 @@ def layer(
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 @pytest.mark.parametrize("name", OPTIONS)
-def test_options(name: str, direction: str, tmp_path: Path) -> None:
+def test_options_of_recurrent_layers_are_imported(
+    name: str, direction: str, tmp_path: Path
+) -> None:
     kind, options = OPTIONS[name]
     model, inputs = layer(kind, direction, {"b"}, **options)
     agrees(model, tmp_path / "net.onnx", **inputs)

@@ -35,7 +35,9 @@ def test_pooling_is_imported(kind: str, options: dict[str, Any], tmp_path: Path)
 
 @pytest.mark.parametrize("options", WINDOWS, ids=range(len(WINDOWS)))
 @pytest.mark.parametrize("order", [0, 1])
-def test_places_of_maxima(order: int, options: dict[str, Any], tmp_path: Path) -> None:
+def test_positions_of_maxima_are_imported(
+    order: int, options: dict[str, Any], tmp_path: Path
+) -> None:
     node = make("MaxPool", ["x"], ["y", "places"], storage_order=order, **options)
     x = floats(2, 3, 9, 8)
     agrees(
@@ -45,7 +47,7 @@ def test_places_of_maxima(order: int, options: dict[str, Any], tmp_path: Path) -
     )
 
 
-def test_maxima_back_at_their_places(tmp_path: Path) -> None:
+def test_maxima_are_put_back_at_their_positions(tmp_path: Path) -> None:
     options = {"kernel_shape": [2, 2], "strides": [2, 2]}
     nodes = [
         make("MaxPool", ["x"], ["y", "places"], **options),

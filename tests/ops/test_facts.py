@@ -38,7 +38,7 @@ def mine():
     del OPERATORS["bent_line"]
 
 
-def test_flops(mine):
+def test_flops_are_declared_on_the_operator(mine):
     assert flops("bent_line", {"slope": "2"}, [(4, 5)], [(4, 5)]) == 60
 
     @mine.set_flops(is_product=True)
@@ -50,7 +50,7 @@ def test_flops(mine):
     assert flops("_backward_bent_line", {}, [(4, 5), (4, 5)], [(4, 5)]) == 2000
 
 
-def test_precision(mine):
+def test_precision_is_declared_on_the_operator(mine):
     rule = Precision("float16", ["FullyConnected"], [], [])
     assert rule.kind(mine, ()) == "full"
     assert Precision("float16", ["bent_line"], [], []).kind(mine, ()) == "low"  # a list goes before
@@ -137,7 +137,7 @@ def test_the_operator_on_integers():
     assert rule_for(apply(op, x, kind="bent").node, options) is None
 
 
-def test_layout(mine):
+def test_layouts_follow_from_the_function(mine):
     statics, scalars = mine.bind({})
     image = ((2, 3, 4, 5), np.dtype("float32"))
     assert takes_any_layout(mine, statics, [image], len(scalars), (0, 2, 3, 1))
@@ -151,7 +151,7 @@ def test_the_stepper_describes_the_operator(mine):
     assert row["attributes"] == {"slope": "3"}
 
 
-def test_dtypes():
+def test_dtypes_are_declared_on_the_operator():
     @mx.ops.register("chosen_line", dtypes=Dtypes(own={"places": None}, result="int64"))
     def chosen_line(data, places):
         return jnp.take(data, places, axis=0).astype(jnp.int64)
@@ -165,7 +165,7 @@ def test_dtypes():
 
 
 def declare(name, function, **declared):
-    """An operator that is gone after the test: the fixture below sees to it."""
+    """Declare an operator, which the fixture below removes after the test."""
     return mx.ops.register(name, **declared)(function)
 
 
@@ -237,7 +237,7 @@ def test_a_cast_to_the_same_dtype_is_an_identity():
     assert names(simplify(graph, other)) == ["halved", "Cast"]
 
 
-def test_constants():
+def test_constants_are_folded_by_a_declared_function():
     op = declare(
         "sum_of_two", lambda left, right: left + right, rewrites=Rewrites(constant=whole(np.add))
     )
@@ -257,7 +257,7 @@ def test_constants():
     assert names(fold_constants(Graph((apply(nothing, x),)), facts)) == ["_zeros"]
 
 
-def test_recomputation():
+def test_recomputation_is_declared_on_the_operator():
     x = Entry(Node(None, name="x"))
     for recomputed, stored in (("yes", 0), ("asked", 1), ("never", 1)):
         op = declare("dear", jnp.sin, recomputed=recomputed)

@@ -13,7 +13,7 @@ from mixnet import nd, optimizer
 from tests.each_record import each_record
 
 
-def test_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_optimizers_are_created_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(optimizer.Optimizer, "opt_registry", {**optimizer.Optimizer.opt_registry})
     assert type(optimizer.create("SgD")) is optimizer.SGD
     assert type(optimizer.create("groupadagrad")) is optimizer.contrib.GroupAdaGrad
@@ -30,7 +30,7 @@ def test_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert type(optimizer.create("sgd")) is SGD
 
 
-def test_the_learning_rate(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_learning_rate_is_set_or_scheduled(capsys: pytest.CaptureFixture[str]) -> None:
     assert optimizer.SGD().learning_rate == 0.01
     scheduled = optimizer.SGD(lr_scheduler=mx.lr_scheduler.FactorScheduler(1, 0.5, base_lr=0.3))
     assert (scheduled.lr, scheduled.learning_rate) == (None, 0.3)
@@ -52,7 +52,7 @@ def test_the_learning_rate(capsys: pytest.CaptureFixture[str]) -> None:
     assert plain.learning_rate == 0.5
 
 
-def test_factors_of_parameters() -> None:
+def test_parameters_have_factors_of_rate_and_decay() -> None:
     names = {0: "a_weight", 1: "a_bias", 2: "a_gamma", 3: "b_beta"}
     actual = optimizer.SGD(param_idx2name=names, wd=1.0, learning_rate=1.0)
     assert actual.wd_mult == {"a_bias": 0.0, "b_beta": 0.0}
@@ -121,7 +121,7 @@ def test_half_precision_weights_have_a_float32_copy(name: str, dtype: str) -> No
     onp.testing.assert_allclose(weight16.astype("float32").asnumpy(), expected, rtol=tolerance)
 
 
-def test_half_precision_without_a_copy_is_warned_of() -> None:
+def test_half_precision_without_a_copy_causes_a_warning() -> None:
     weight = nd.ones((2,), dtype="float16")
     with pytest.warns(UserWarning, match="multi_precision=True option of the optimizer"):
         optimizer.Adam().create_state_multi_precision(0, weight)
@@ -212,7 +212,7 @@ def test_noise_of_sgld_has_the_variance_of_the_rate() -> None:
     assert abs(onp.corrcoef(first, weight.asnumpy() - first)[0, 1]) < 0.05
 
 
-def test_groups_are_rows() -> None:
+def test_groups_of_group_adagrad_are_rows() -> None:
     with pytest.raises(AssertionError, match="updates matrices"):
         optimizer.contrib.GroupAdaGrad().create_state(0, nd.ones(3))
     updater = optimizer.get_updater(optimizer.contrib.GroupAdaGrad(wd=0.1))

@@ -96,7 +96,7 @@ for number, attack in enumerate(json.load(sys.stdin)):
 
 
 def test_attacks_are_refused() -> None:
-    """In a process of their own: what they were made for ends it."""
+    """They are loaded in another process, which a successful attack would end."""
     inputs = json.dumps([(b"\x80\x04" + each).hex() for each in ATTACKS.values()])
     process = processes.run(
         [sys.executable, "-c", RUN],
@@ -178,13 +178,13 @@ def test_a_large_file_takes_little_more_than_its_size() -> None:
     assert peak < 5 * len(content)
 
 
-def test_many_small_arrays() -> None:
+def test_many_small_arrays_need_little_memory() -> None:
     actual = loads(dumps({i: (mx.nd.ones((10,)), mx.nd.ones((1,))) for i in range(4000)}))
     assert len(actual) == 4000
 
 
 class Listening(mx.lr_scheduler.LRScheduler):
-    """A scheduler of the program, which looks at what it is given."""
+    """A custom scheduler that checks its state."""
 
     heard: ClassVar[list[Any]] = []
 
@@ -194,7 +194,7 @@ class Listening(mx.lr_scheduler.LRScheduler):
 
 
 class Bare(mx.lr_scheduler.LRScheduler):
-    """A scheduler of the program without attributes."""
+    """A custom scheduler without attributes."""
 
     def __init__(self) -> None:
         pass
@@ -220,7 +220,7 @@ def test_custom_classes_see_only_complete_files() -> None:
 
 
 @pytest.mark.parametrize("protocol", range(6))
-def test_values_of_every_kind_and_protocol(protocol: int) -> None:
+def test_values_of_every_kind_and_protocol_are_loaded(protocol: int) -> None:
     values = {
         "arrays": [onp.arange(6.0).reshape(2, 3), onp.asfortranarray(onp.ones((2, 3), "int8"))],
         "none": [onp.zeros((0, 3)), onp.array(3), onp.array([True, False])],
@@ -253,7 +253,7 @@ def test_big_endian_numbers_are_refused() -> None:
         loads(pickle.dumps(onp.ones(3, ">f4")))
 
 
-def test_names_of_older_versions() -> None:
+def test_names_of_older_versions_are_loaded() -> None:
     for name in (b"cmxnet.optimizer\nSGD\n", b"cmxnet.optimizer.optimizer\nSGD\n"):
         assert type(loads(b"\x80\x02" + name + b")\x81}b.")) is mx.optimizer.SGD
     content = mx.nd.ones((2,))._to_bytes()

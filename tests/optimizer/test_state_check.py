@@ -1,4 +1,4 @@
-"""States are taken when they fit, and a file that does not changes nothing."""
+"""Matching states are loaded, and a file with other states changes nothing."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _put(name: str, value: Any) -> Callable[[Any], None]:
 
 
 @pytest.mark.parametrize("name", ["lr", "rescale_grad", "momentum", "num_update", "lr_mult"])
-def test_an_optimizer_without_an_attribute(name: str) -> None:
+def test_an_optimizer_without_an_attribute_is_refused(name: str) -> None:
     with pytest.raises(FileFormatError, match=f"SGD in the states has no {name}"):
         _updater("adam").set_states(_changed(_delete(name)))
 
@@ -141,12 +141,12 @@ def test_an_optimizer_without_an_attribute(name: str) -> None:
         *[("lr_scheduler", 3), ("lr_scheduler", [])],
     ],
 )
-def test_an_optimizer_with_an_attribute_of_another_kind(name: str, value: Any) -> None:
+def test_an_optimizer_with_a_wrong_attribute_is_refused(name: str, value: Any) -> None:
     with pytest.raises(FileFormatError, match=f"for {name}"):
         _updater("adam").set_states(_changed(_put(name, value)))
 
 
-def test_a_scheduler_that_would_never_return() -> None:
+def test_a_scheduler_that_would_never_return_is_refused() -> None:
     scheduler = mx.lr_scheduler.FactorScheduler(1)
     scheduler.step = 0
     with pytest.raises(FileFormatError, match=r"FactorScheduler.* 0 for step"):
@@ -175,7 +175,7 @@ def test_an_optimizer_of_single_updates_replaces_an_aggregating_one() -> None:
     assert not many.aggregate_updates
 
 
-def test_half_precision_and_sparse_states() -> None:
+def test_half_precision_and_sparse_states_must_match() -> None:
     updater = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9, multi_precision=True))
     weight = mx.nd.ones((2, 3), dtype="float16")
     updater(0, weight * 1, weight)

@@ -1,4 +1,4 @@
-"""Optimizer states cross over to MXNet 1.9.1 and back, and files that ask for more are refused."""
+"""MXNet 1.9.1 and mixnet read each other's optimizer states; files that request other objects are refused."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_states_of_mxnet_are_rewritten_byte_for_byte(path: Path) -> None:
 
 
 def _run(name: str, **kwargs: Any) -> bytes:
-    """What the files of this folder were made with, under MXNet."""
+    """The steps that made the files of this folder under MXNet."""
     updater = mx.optimizer.get_updater(mx.optimizer.create(name, multi_precision=True, **kwargs))
     weight = mx.nd.ones((2,), dtype="float16")
     updater(0, weight * 1, weight)
@@ -88,7 +88,7 @@ def test_training_resumes_from_states_of_mxnet(name: str) -> None:
     onp.testing.assert_allclose(bias.asnumpy(), numbers["B4"], rtol=1e-5, atol=1e-6)
 
 
-def test_arrays_of_every_kind() -> None:
+def test_arrays_of_every_kind_are_saved_and_loaded() -> None:
     data = onp.arange(6, dtype="float32").reshape(3, 2)
     states = {
         0: mx.nd.array(data, dtype="float16"),

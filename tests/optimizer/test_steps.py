@@ -12,7 +12,7 @@ from mixnet import nd
 from mixnet.ndarray.steps import run_steps
 from tests.line_interrupts import interrupted
 
-# An interrupt in a finalizer cannot be raised; Python tells of it, and goes on.
+# Python cannot raise an interrupt in a finalizer; it prints a warning and continues.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
@@ -22,7 +22,7 @@ def parameters() -> tuple[list[nd.NDArray], list[nd.NDArray]]:
 
 
 class _Counted(mx.optimizer.Optimizer):
-    """Writes one array after the other, as optimizers of users do."""
+    """Writes one array after the other, as custom optimizers do."""
 
     def create_state(self, index, weight):
         return nd.zeros(weight.shape)
@@ -34,7 +34,7 @@ class _Counted(mx.optimizer.Optimizer):
 
 
 def contents(updater: mx.optimizer.Updater, weights: list[nd.NDArray]) -> str:
-    """All that a step changes."""
+    """Everything that a step changes."""
     rule = updater.optimizer
     states = [each for i in range(3) for each in _flat(updater.states[i])]
     arrays = [each.asnumpy().tolist() for each in (*weights, *states)]

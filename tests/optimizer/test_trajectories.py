@@ -1,4 +1,4 @@
-"""Every optimizer walks where MXNet 1.9.1 walked, and keeps the states that it kept."""
+"""Every optimizer computes the weights and states of MXNet 1.9.1."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _flat(state: Any) -> list[Any]:
 
 @each_record("name", sorted(CASES.keys() - RAISES))
 @pytest.mark.filterwarnings("ignore:Accumulating with float16")
-def test_the_weights_and_states_of_mxnet(name: str) -> None:
+def test_weights_and_states_are_mxnets(name: str) -> None:
     case, half = CASES[name], name.startswith("mp_")
     updater = mx.optimizer.get_updater(_make(case))
     weight = mx.nd.array(NUMBERS["weight0"], dtype="float16" if half else "float32")

@@ -131,7 +131,7 @@ def test_an_infinite_gradient_stays_infinite_through_hypot(is_numpy: bool) -> No
     np.testing.assert_allclose(sides[1].grad.asnumpy(), [4, 1, 2] / length, rtol=1e-6)
 
 
-def test_the_second_derivative_of_hypot() -> None:
+def test_the_second_derivative_of_hypot_is_correct() -> None:
     x, y = nd.array([3.0]), nd.array([4.0])
     x.attach_grad()
     with autograd.record():

@@ -280,7 +280,7 @@ def test_every_fact_has_a_program() -> None:
 
 
 @each_record("name", PROGRAMS)
-def test_fact(name: str) -> None:
+def test_a_fact_holds(name: str) -> None:
     fact = FACTS[name]
     if isinstance(fact, str) and fact.startswith("raises "):
         with pytest.raises(Exception) as raised:

@@ -31,7 +31,7 @@ def agree(ours: Any, theirs: Any) -> bool:
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_calls(group: int) -> None:
+def test_calls_have_the_results_of_mxnet(group: int) -> None:
     wrong = []
     for row in STORED["rows"][group::GROUPS]:
         ours = json.loads(

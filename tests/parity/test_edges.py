@@ -76,7 +76,7 @@ KINDS = sorted({each["kind"].partition("=")[0] for each in QUESTIONS})
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_errors_dtypes_and_shapes(kind: str) -> None:
+def test_errors_dtypes_and_shapes_are_mxnets(kind: str) -> None:
     questions = [each for each in QUESTIONS if each["kind"].partition("=")[0] == kind]
     actual = {(each["op"], each["kind"]): difference(each) for each in questions}
     wrong = {key: error for key, error in actual.items() if error and key not in DIFFERS}
@@ -84,7 +84,7 @@ def test_errors_dtypes_and_shapes(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", SPECIAL)
-def test_values(kind: str) -> None:
+def test_values_are_mxnets(kind: str) -> None:
     questions = [
         each for each in QUESTIONS if each["kind"] == kind and isinstance(each["says"], dict)
     ]
@@ -133,8 +133,8 @@ def gradients(question: dict[str, Any]) -> tuple[list[Any], list[Any]]:
 
 @each_record("part", range(6))
 @each_record("kind", [*SPECIAL, "float16", "no axes"])
-def test_gradients(kind: str, part: int) -> None:
-    """Where MXNet raises a gradient is computed all the same."""
+def test_gradients_are_mxnets(kind: str, part: int) -> None:
+    """Where MXNet raises an error, mixnet computes the gradient."""
     questions = [
         each
         for each in QUESTIONS

@@ -166,7 +166,7 @@ def test_errors_of_operators_have_mxnets_name(call: Callable[[], Any]) -> None:
 
 
 @pytest.mark.parametrize("call, name", CALLS)
-def test_names_of_errors(
+def test_errors_have_mxnets_names(
     call: Callable[[], Any], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -177,7 +177,7 @@ def test_names_of_errors(
 
 
 @pytest.mark.parametrize("call", PLAIN)
-def test_names_of_errors_of_the_library(call: Callable[[], Any]) -> None:
+def test_errors_of_the_library_have_mxnets_names(call: Callable[[], Any]) -> None:
     with pytest.raises(mx.MXNetError) as raised:
         call()
     assert type(raised.value).__name__ == "MXNetError"

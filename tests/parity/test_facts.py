@@ -62,12 +62,12 @@ def _facts(section: str) -> list[Any]:
 
 
 @each_record("text, fact", _facts("nd"), ids=lambda case: case[0])
-def test_nd(text: str, fact: list[Any]) -> None:
+def test_facts_about_nd_hold(text: str, fact: list[Any]) -> None:
     _run(text, fact, {"mx": mx, "nd": mx.nd, "onp": onp})
 
 
 @each_record("text, fact", _facts("np"), ids=lambda case: case[0])
-def test_np(text: str, fact: list[Any]) -> None:
+def test_facts_about_np_hold(text: str, fact: list[Any]) -> None:
     mx.npx.set_np()
     try:
         _run(text, fact, {"mx": mx, "np": mx.np, "npx": mx.npx, "onp": onp})

@@ -42,7 +42,7 @@ def computes(question: dict[str, Any]) -> bool:
     return True
 
 
-def test_every_attribute() -> None:
+def test_every_attribute_accepts_none_as_in_mxnet() -> None:
     calls = [q for q in questions() if q["kind"] in COMPUTES.get(q["op"], {})]
     assert len(calls) > 700
     wrong = [
@@ -115,7 +115,7 @@ def test_operators_refuse_none_where_mxnet_does(call: Any, message: str) -> None
         (lambda: sym.random.uniform(s, s).eval(s=x)[0], (2, 2)),
     ],
 )
-def test_mxnet_computes(call: Any, shape: tuple[int, ...]) -> None:
+def test_calls_that_mxnet_computes_are_computed(call: Any, shape: tuple[int, ...]) -> None:
     assert call().shape == shape
 
 

@@ -14,7 +14,7 @@ ROWS = json.loads(FIXTURE.read_text())
 
 
 @pytest.mark.parametrize("dtype", sorted({row[1] for row in ROWS}))
-def test_dtype_and_values_of_a_symbol_with_a_number(dtype: str) -> None:
+def test_a_symbol_with_a_number_has_mxnets_dtype_and_values(dtype: str) -> None:
     wrong = []
     with mx.util.np_array(True), mx.util.np_shape(True):
         for *call, expected in ROWS:
@@ -58,7 +58,7 @@ POWERS = [
 
 
 @pytest.mark.parametrize(("dtype", "base", "exponent", "expected"), POWERS)
-def test_powers_of_whole_numbers(
+def test_powers_of_whole_numbers_are_mxnets(
     dtype: str, base: list[int], exponent: int, expected: list[int]
 ) -> None:
     x = mx.nd.array(base, dtype="int32").astype(dtype)

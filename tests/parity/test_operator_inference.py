@@ -32,7 +32,7 @@ def identifier(row: Any) -> str:
 
 @pytest.mark.parametrize("row", [each for each in ROWS if each["asked"]], ids=identifier)
 @pytest.mark.filterwarnings("ignore:The shapes of these arguments")
-def test_partly_known_shapes(row: Any) -> None:
+def test_shapes_are_inferred_as_in_mxnet(row: Any) -> None:
     name = identifier(row)
     symbol = symbol_of(mx, row["call"])
     wrong = []
@@ -47,7 +47,7 @@ def test_partly_known_shapes(row: Any) -> None:
 
 
 @each_record("row", [each for each in ROWS if each["dtypes"]], ids=identifier)
-def test_dtypes(row: Any) -> None:
+def test_dtypes_are_inferred_as_in_mxnet(row: Any) -> None:
     symbol = symbol_of(mx, row["call"])
     wrong = []
     for question, theirs in row["dtypes"]:

@@ -20,7 +20,7 @@ CALLS: dict[str, tuple[Any, list[float]]] = {
 
 
 @pytest.mark.parametrize("case", CALLS)
-def test_the_array_for_the_result(case: str) -> None:
+def test_the_array_for_the_result_may_be_positional(case: str) -> None:
     call, expected = CALLS[case]
     y = nd.zeros(2)
     assert call(nd.array([1, 4]), y) is y
@@ -46,7 +46,7 @@ def test_surplus_values_after_the_attributes_are_errors(call: Any) -> None:
         call(nd.ones(2))
 
 
-def test_names_of_nodes() -> None:
+def test_the_name_of_a_node_may_be_positional() -> None:
     a = sym.var("a")
     assert sym.sqrt(a, "root").name == "root"
     assert sym.sqrt(a, None, {"k": "v"}).attr("k") == "v"

@@ -24,7 +24,7 @@ def agree(ours: str, theirs: str) -> bool:
 
 
 @pytest.mark.parametrize("area", AREAS)
-def test_programs(area: str, tmp_path, monkeypatch) -> None:
+def test_programs_have_the_results_of_mxnet(area: str, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     known = AREAS[area]["asked"]
     ours = answers(mx, AREAS[area]["before"], list(known))

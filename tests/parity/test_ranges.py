@@ -94,7 +94,7 @@ LOOSER = {
 
 
 @each_record("question", QUESTIONS, ids=lambda question: question["op"])
-def test_range(question: dict[str, Any]) -> None:
+def test_values_are_refused_or_accepted_as_in_mxnet(question: dict[str, Any]) -> None:
     for name, facts in question["facts"].items():
         for value, answer in facts:
             error = refusal(question, name, value)

@@ -28,7 +28,7 @@ def test_objects_are_refused_with_mxnets_errors(
     assert not str(raised.value).startswith('"')
 
 
-def test_no_draws_of_a_multinomial_distribution() -> None:
+def test_a_multinomial_distribution_may_draw_nothing() -> None:
     probabilities = mx.nd.array([0.2, 0.8])
     assert mx.nd.random.multinomial(probabilities, shape=0).shape == (0,)
     assert mx.nd.random.multinomial(probabilities).shape == (1,)

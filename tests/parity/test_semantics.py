@@ -42,7 +42,7 @@ CASES = [(text, fact) for text, fact in FACTS["sym"] if text not in DEVIATIONS]
 
 
 @each_record("text, fact", CASES, ids=lambda case: case[0])
-def test_symbol(text: str, fact: list[Any]) -> None:
+def test_facts_about_symbols_hold(text: str, fact: list[Any]) -> None:
     names = {name: sym.Variable(name) for name in "abxy"}
     names["g"] = sym.Group([names["x"], names["y"]])
     names["sp"] = sym.split(names["a"], num_outputs=3, name="sp")

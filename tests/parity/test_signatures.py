@@ -19,7 +19,7 @@ NAMES = sorted(set(FACTS) - LEFT_OUT)
 
 
 @each_record("name", NAMES)
-def test_signature(name: str) -> None:
+def test_signatures_are_mxnets(name: str) -> None:
     fact, op = FACTS[name], OPERATORS.get(name)
     assert op is not None, "there is no such operator"
     if name == "_npi_concatenate":
@@ -84,5 +84,5 @@ def _outputs(name: str) -> list[str] | None:
 
 
 @each_record("name", [name for name in NAMES if _outputs(name) is not None])
-def test_names_of_outputs(name: str) -> None:
+def test_outputs_have_mxnets_names(name: str) -> None:
     assert _outputs(name) == FACTS[name]["outputs"]

@@ -25,7 +25,7 @@ def _load(name: str):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names_and_shapes(name: str) -> None:
+def test_names_and_shapes_are_mxnets(name: str) -> None:
     symbol, info, _ = _load(name)
     assert symbol.list_arguments() == info["list_arguments"]
     assert symbol.list_outputs() == info["list_outputs"]
@@ -40,7 +40,7 @@ def test_names_and_shapes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_forward_and_backward(name: str) -> None:
+def test_forward_and_backward_are_mxnets(name: str) -> None:
     symbol, _, stored = _load(name)
     parts: dict[str, dict] = {"arg": {}, "aux": {}}
     for key in stored:
@@ -93,7 +93,7 @@ SHAPE_CASES = [
 
 
 @each_record("case", SHAPE_CASES, ids=lambda case: f"{case['op']}-{case['attrs']}")
-def test_parameter_shapes(case: dict) -> None:
+def test_parameter_shapes_are_mxnets(case: dict) -> None:
     attributes = {k: tuple(v) if isinstance(v, list) else v for k, v in case["attrs"].items()}
     inputs = {name: mx.sym.Variable(name) for name in case["given"]}
     function = operator.attrgetter(case["op"])(mx.sym)

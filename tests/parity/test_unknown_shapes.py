@@ -56,7 +56,7 @@ def difference(name: str, ours: Any, theirs: Any) -> str | None:
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_partly_known_shapes(group: int) -> None:
+def test_partly_known_shapes_are_inferred_as_in_mxnet(group: int) -> None:
     wrong = []
     for row in ROWS[group::GROUPS]:
         name, attributes, shapes = row["case"]

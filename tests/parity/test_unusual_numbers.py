@@ -65,7 +65,7 @@ RESULTS: dict[str, tuple[Callable[[], Any], list[float]]] = {
 
 
 @each_record("case", RESULTS)
-def test_results(case: str) -> None:
+def test_results_are_mxnets(case: str) -> None:
     call, expected = RESULTS[case]
     np.testing.assert_allclose(call().asnumpy().reshape(-1), expected, rtol=2e-5)
 
@@ -96,7 +96,7 @@ def test_quotients_of_integers_are_integers_in_stored_graphs(dtype: str) -> None
     assert (result.dtype, result.asnumpy().tolist()) == (np.dtype(dtype), [[1, 1, 2]])
 
 
-def test_stored_booleans() -> None:
+def test_operators_on_stored_booleans_give_integers() -> None:
     mask = nd.array([[1, 1, 0]], dtype="bool")
     for name, expected in (("plus", [[3, 3, 2]]), ("minus", [[-1, -1, -2]])):
         result = getattr(nd._internal, f"_scatter_{name}_scalar")(mask, scalar=2)
@@ -117,7 +117,7 @@ def test_proposals_in_a_picture_without_extent_begin_at_0() -> None:
     assert (boxes.asnumpy() == 0).all()
 
 
-def test_batches_without_samples() -> None:
+def test_batches_without_samples_compute_as_in_mxnet() -> None:
     with mx.util.np_shape():
         columns = nd.im2col(nd.zeros((0, 2, 3, 3)), kernel=(2, 2))
         assert columns.shape == (0, 8, 4)

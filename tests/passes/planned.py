@@ -66,7 +66,7 @@ def check(plan: MemoryPlan) -> None:
     assert plan.lower_bound_bytes == max(plan.live_bytes, default=0)
     assert plan.lower_bound_bytes <= plan.total_bytes
     assert plan.total_bytes <= sum(storage.nbytes for storage in plan.storages)
-    # An order of steps that shared memory asks for is one that data asks for, or is said.
+    # Steps whose order shared memory requires depend on each other, or the plan lists them.
     dependencies = set(plan.dependencies)
     for storage in plan.storages:
         for other in plan.storages[: storage.number]:

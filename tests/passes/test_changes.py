@@ -48,7 +48,7 @@ def test_an_expanded_node_is_listed_with_its_replacements() -> None:
     assert not any(actual[kind] for kind in ("added", "removed", "merged", "changed", "rewired"))
 
 
-def test_added_removed_changed_and_rewired() -> None:
+def test_added_removed_changed_and_rewired_nodes_are_listed() -> None:
     x, y = Node(None, name="x"), Node(None, name="y")
     before = Graph(
         (Entry(relu(Entry(relu(Entry(x), "gone")), "stays")), Entry(relu(Entry(y), "y1")))

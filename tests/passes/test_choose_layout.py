@@ -151,7 +151,7 @@ def test_a_residual_block_of_a_trained_network() -> None:
     check(net, apply("relu", apply("elemwise_add", x, y)))
 
 
-def test_predicting_it_folds_and_fuses(layout) -> None:
+def test_prediction_of_a_residual_block_folds_and_fuses(layout) -> None:
     net = Net()
     x = net.convolution(net.variable(2, 3, 9, 9), 3, 4, bias=True)
     y = apply("relu", net.batch_norm(net.convolution(x, 4, 4, pad=(1, 1), bias=True), 4))
@@ -184,7 +184,7 @@ def test_a_gradient_of_relu_that_comes_first() -> None:
 
 
 @pytest.mark.parametrize("pool_type", ["max", "avg", "sum", "lp"])
-def test_pooling_of_every_kind(pool_type) -> None:
+def test_pooling_of_every_kind_follows_the_layout(pool_type) -> None:
     net = Net()
     y = net.convolution(net.variable(2, 3, 9, 8), 3, 4)
     more = {"p_value": 2} if pool_type == "lp" else {}
@@ -192,7 +192,7 @@ def test_pooling_of_every_kind(pool_type) -> None:
                      pooling_convention="full", **more))  # fmt: skip
 
 
-def test_joined_branches_and_broadcasts() -> None:
+def test_joined_branches_and_broadcasts_follow_the_layout() -> None:
     net = Net()
     x = net.variable(2, 3, 8, 8)
     one, two = net.convolution(x, 3, 4, kernel=1), net.convolution(x, 3, 2, pad=(1, 1))
@@ -213,7 +213,7 @@ def test_leaky_relu_follows_the_layout_and_others_do_not() -> None:
     assert names(graph)[-2:] == ["transpose", "softmax"]
 
 
-def test_groups_dilation_and_doubles() -> None:
+def test_groups_dilation_and_float64_compute_the_same() -> None:
     net = Net()
     x = net.variable(2, 4, 9, 9)
     check(net, net.convolution(x, 4, 6, num_group=2, dilate=(2, 2), pad=(1, 1)))
@@ -319,7 +319,7 @@ def test_one_dimension_and_channels_last_stay_as_written() -> None:
     assert names(check(net, y, gradients=False)) == ["Convolution"]
 
 
-def test_nothing_changes_elsewhere(monkeypatch) -> None:
+def test_other_devices_and_graphs_are_unchanged(monkeypatch) -> None:
     net = Net()
     graph, facts = net.graph(net.convolution(net.variable(2, 3, 6, 6), 3, 4))
     assert choose_layout(graph, Facts("gpu", facts.inputs)) is graph

@@ -75,11 +75,11 @@ def test_shapes_are_inferred_as_in_mxnet(case: str) -> None:
     assert symbol.infer_shape_partial(**shapes)[:2] == (arguments, outputs)
 
 
-def test_complements_are_enough() -> None:
+def test_unknown_extents_follow_from_the_other_operand() -> None:
     assert (a + b).infer_shape(a=(2, 0), b=(0, 3)) == ([(2, 3), (2, 3)], [(2, 3)], [])
 
 
-def test_concat_backwards() -> None:
+def test_an_input_of_concat_follows_from_its_output() -> None:
     joined = mx.sym.concat(a, b, dim=1) + c
     assert joined.infer_shape_partial(a=(2, 4), b=(0, 0), c=(2, 7))[0] == [(2, 4), (2, 3), (2, 7)]
 

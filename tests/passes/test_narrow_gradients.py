@@ -17,7 +17,7 @@ from tests.passes.planned import SPEC, graphs
 
 @settings(max_examples=40, deadline=None)
 @given(graphs(8))
-def test_they_are_the_gradients(graph: Graph) -> None:
+def test_narrow_gradients_equal_the_full_ones(graph: Graph) -> None:
     whole = training_graph(graph, {"x0": "write", "x1": "write"}).graph
     narrow = narrow_gradients(whole, Facts(inputs=[SPEC] * len(whole.inputs)).specs(whole))
     arrays = [np.random.normal(size=SPEC[0]).astype(SPEC[1]) for _ in whole.inputs]

@@ -83,7 +83,7 @@ def test_operators_without_inputs_run_on_the_device_of_their_reader() -> None:
     assert executor.forward()[0].context is mx.cpu(1)
 
 
-def test_no_groups_no_placement() -> None:
+def test_a_graph_without_groups_is_not_placed() -> None:
     with scope("a"):
         n = mx.sym.exp(mx.sym.Variable("w"), name="n")
     for groups in (None, {}):
@@ -91,7 +91,7 @@ def test_no_groups_no_placement() -> None:
         assert executor.forward()[0].context is mx.cpu(0)
 
 
-def test_errors() -> None:
+def test_wrong_groups_and_arrays_are_errors() -> None:
     with scope("a"):
         n = mx.sym.exp(mx.sym.Variable("w"), name="n")
     with pytest.raises(MXNetError, match=r"group 'a'.*it has 'b'"):
@@ -127,7 +127,7 @@ def test_one_copy_for_all_readers_of_a_device() -> None:
     assert executor.placed_graph(True).to_dict()["parts"] == ["cpu(1)", "cpu(2)"]
 
 
-def test_states_and_random_numbers_on_other_devices() -> None:
+def test_states_and_random_numbers_live_on_other_devices() -> None:
     with scope("a"):
         n = mx.sym.BatchNorm(mx.sym.Variable("x"), name="bn", fix_gamma=False)
     with scope("b"):
@@ -146,7 +146,7 @@ def test_states_and_random_numbers_on_other_devices() -> None:
     np.testing.assert_allclose(beta, 2 * (output.asnumpy() != 0).sum(0), rtol=1e-5)
 
 
-def test_another_shape_and_a_monitor() -> None:
+def test_placed_graphs_reshape_and_are_monitored() -> None:
     with scope("a"):
         n = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=3, name="fc")
     executor = n.simple_bind(mx.cpu(0), group2ctx=GROUPS, x=(2, 4))
@@ -174,7 +174,9 @@ def test_a_copy_is_recorded() -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(graphs(), st.data())
-def test_random_graphs_on_random_devices(graph: Graph, data: st.DataObject) -> None:
+def test_random_graphs_on_random_devices_compute_the_same(
+    graph: Graph, data: st.DataObject
+) -> None:
     """Values and gradients are those of one device."""
     for i, node in enumerate(graph.nodes):
         node.name = f"{node.name}{i}"
@@ -264,11 +266,11 @@ def check_lstm() -> None:
             assert value._read().array.devices() == {mx.cpu(n).device}
 
 
-def test_an_lstm_over_four_contexts() -> None:
+def test_an_lstm_over_four_contexts_computes_the_same() -> None:
     check_lstm()
 
 
-def test_an_lstm_over_four_devices() -> None:
+def test_an_lstm_over_four_devices_computes_the_same() -> None:
     code = (
         "import jax; from tests.passes.test_place_devices import check_lstm; check_lstm();"
         "assert len(jax.local_devices()) == 4"

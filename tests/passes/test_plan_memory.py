@@ -24,13 +24,13 @@ WAYS = [(False, False), (True, False), (False, True), (True, True)]
 
 @QUICK
 @given(graphs(), st.sampled_from(WAYS))
-def test_laws_of_prediction(graph: Graph, ways: tuple[bool, bool]) -> None:
+def test_random_plans_for_prediction_obey_all_laws(graph: Graph, ways: tuple[bool, bool]) -> None:
     check(plan_memory(graph, [SPEC, SPEC], *ways))
 
 
 @QUICK
 @given(graphs(), st.sampled_from(WAYS))
-def test_laws_of_training(graph: Graph, ways: tuple[bool, bool]) -> None:
+def test_random_plans_for_training_obey_all_laws(graph: Graph, ways: tuple[bool, bool]) -> None:
     whole = training_graph(graph, {"x0": "write", "x1": "add"}).graph
     check(plan_memory(whole, [SPEC] * len(whole.inputs), *ways))
 
@@ -66,7 +66,7 @@ def test_an_input_that_is_read_later_is_not_overwritten() -> None:
     assert [storage.arrays[0].name for storage in storages] == ["a", "b"]
 
 
-def test_an_operator_that_reads_an_input_twice() -> None:
+def test_an_input_read_twice_is_overwritten_only_elementwise() -> None:
     a = mx.sym.exp(mx.sym.Variable("x"), name="a")
     assert len(plan(a * a).storages) == 1
     # element k of the sum needs other elements of the same storage
@@ -91,7 +91,7 @@ def test_parallel_branches_do_not_share_storage() -> None:
     check(actual)
 
 
-def test_a_chain_of_10000() -> None:
+def test_a_chain_of_10000_operations_is_planned() -> None:
     node = Node(None, name="x0")
     entry = Entry(node)
     for i in range(10_000):
@@ -118,7 +118,7 @@ def test_offsets_follow_from_lifetimes() -> None:
     assert max(o + s for o, s in zip(offsets, sizes, strict=True)) == 28
 
 
-def test_plain_data() -> None:
+def test_a_plan_is_plain_data() -> None:
     actual = plan(mx.sym.exp(mx.sym.relu(mx.sym.Variable("x"), name="r"), name="e"))
     data = json.loads(json.dumps(actual.to_dict()))
     assert data["total_bytes"] == data["lower_bound_bytes"] == data["arena_bytes"] == 256

@@ -86,7 +86,7 @@ def test_mirror_keeps_what_mxnet_keeps() -> None:
     [("1", None, True), ("True", None, True), ("0", None, False), ("False", None, False),
      ("False", "mirror", True)],
 )  # fmt: skip
-def test_an_attribute_forces_it(text: str, mode: str | None, again: bool) -> None:
+def test_an_attribute_forces_recomputation(text: str, mode: str | None, again: bool) -> None:
     with mx.AttrScope(force_mirroring=text):
         n = mx.sym.BatchNorm(mx.sym.Variable("x"), name="bn")
         n = mx.sym.Dropout(n, name="drop")
@@ -123,7 +123,7 @@ def train(monkeypatch: pytest.MonkeyPatch, mirror: str) -> tuple[list[np.ndarray
     return [each.asnumpy() for each in arrays], op.residuals
 
 
-def test_an_executor_under_the_environment_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_executor_obeys_the_environment_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     once, more = train(monkeypatch, "0")
     again, fewer = train(monkeypatch, "1")
     assert fewer < more
@@ -176,7 +176,7 @@ def temporary_bytes(forward: GraphOp, arrays: list[mx.nd.NDArray]) -> int:
     return program.memory_analysis().temp_size_in_bytes
 
 
-def test_a_deep_network_needs_less() -> None:
+def test_a_deep_network_needs_less_memory() -> None:
     once, stored, bytes_once = trained(None)
     for mode in MODES:
         again, fewer, bytes_again = trained(mode)
@@ -186,7 +186,7 @@ def test_a_deep_network_needs_less() -> None:
         assert bytes_again < bytes_once / 2
 
 
-def test_sublinear_keeps_about_the_square_root() -> None:
+def test_sublinear_recomputation_keeps_about_the_square_root() -> None:
     head = Entry(Node(None, name="x"))
     for _ in range(400):
         head = apply("tanh", head)
@@ -207,7 +207,7 @@ def test_the_graph_is_cut_where_few_results_cross() -> None:
     assert len(borders) >= 8
 
 
-def test_nothing_of_the_users_runs_twice() -> None:
+def test_custom_operators_are_not_recomputed() -> None:
     x = Entry(Node(None, name="x"))
     op = find("Custom")
     statics, _ = op.bind({"op_type": "anything", "parameters": ()})
@@ -220,7 +220,7 @@ def test_nothing_of_the_users_runs_twice() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32"])
-def test_the_value_after_a_gradient_has_all_its_bits(dtype: str) -> None:
+def test_the_value_after_a_gradient_is_unchanged(dtype: str) -> None:
     data = np.array([[np.nan, -0.0, 1e-45, np.inf]], np.float32)
     key = np.array([1, 2**31, 5], np.uint32)
     for number in (0.0, -1.0, np.nan, np.inf):
@@ -251,7 +251,7 @@ def test_recomputation_preserves_second_derivatives() -> None:
         np.testing.assert_allclose(second(mode), second(None), rtol=1e-4, atol=1e-7)
 
 
-def test_dropout_is_the_same_twice() -> None:
+def test_recomputed_dropout_has_the_same_mask() -> None:
     class Net(mx.gluon.HybridBlock):
         def hybrid_forward(self, F, x):
             for _ in range(6):

@@ -54,7 +54,7 @@ def test_simplification_preserves_gradients(graph: Graph) -> None:
 
 @QUICK
 @given(graphs())
-def test_values_stay_without_gradient_rules(graph: Graph) -> None:
+def test_values_are_preserved_without_gradient_rules(graph: Graph) -> None:
     dropped = drop_gradient_rules(graph)
     assert "BlockGrad" not in names(dropped)
     same_bits(values(dropped), values(graph))
@@ -76,7 +76,7 @@ def test_a_dtype_that_is_not_known_is_not_guessed(x: Entry) -> None:
     assert names(simplify(Graph((apply("_mul_scalar", x, scalar=1.0),)))) == ["_mul_scalar"]
 
 
-def test_numbers(x: Entry) -> None:
+def test_operations_with_neutral_numbers_are_removed(x: Entry) -> None:
     assert simplified(apply("_mul_scalar", x, scalar=1.0)) == []
     assert simplified(apply("_mul_scalar", x, scalar=1.0), "int32") == []
     # booleans become integers

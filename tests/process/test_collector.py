@@ -41,7 +41,7 @@ def test_a_collector_that_the_program_switched_off_stays_off():
         gc.enable()
 
 
-def test_threads_that_build_at_the_same_time():
+def test_threads_may_build_at_the_same_time():
     inside, leave = threading.Event(), threading.Event()
 
     def build():

@@ -46,7 +46,7 @@ def test_modules_describe_what_base_module_does() -> None:
     assert own.splitlines()[0] != base.splitlines()[0]
 
 
-def test_methods_of_programs_stay_as_they_are() -> None:
+def test_docstrings_of_programs_are_unchanged() -> None:
     class Program(mx.mod.BaseModule):
         def forward(self, data_batch: object, is_train: bool | None = None) -> None:
             """My forward."""

@@ -1,4 +1,4 @@
-"""Modules of a type of their own in pickles."""
+"""Modules of a special type can be pickled."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_pickle_of_a_module_is_its_name(name: str) -> None:
     assert pickle.loads(pickle.dumps(module)) is module and copy.deepcopy(module) is module
 
 
-def test_functions_of_a_program_that_use_modules() -> None:
+def test_functions_that_use_modules_can_be_pickled() -> None:
     cloudpickle = pytest.importorskip("cloudpickle")
     program = {"nd": nd, "mx": mx, "__name__": "__main__"}
     exec("def twice(x):\n    return 2 * nd.relu(x) + mx.sym.contrib.__name__.count('z')", program)

@@ -1,4 +1,4 @@
-"""Scopes end, however they are left."""
+"""Scopes end in whatever way they are left."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ import pytest
 import mixnet as mx
 from mixnet import gluon
 from tests.line_interrupts import interrupted
+from tests.waiting import join
 
-# An interrupt in a finalizer cannot be raised; Python tells of it, and goes on.
+# Python cannot raise an interrupt in a finalizer; it prints a warning and continues.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 Scopes = Callable[[], AbstractContextManager[Any]]
@@ -79,7 +80,7 @@ def test_scopes_in_generators_may_end_in_any_order(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", SCOPES)
-def test_one_scope_of_two_threads(kind: str) -> None:
+def test_a_scope_object_may_be_used_by_two_threads(kind: str) -> None:
     scope, before = SCOPES[kind](), settings()
     entered, leave = threading.Event(), threading.Event()
     results: list[object] = []
@@ -97,7 +98,7 @@ def test_one_scope_of_two_threads(kind: str) -> None:
         assert entered.wait(20)
     assert settings() == before
     leave.set()
-    thread.join(20)
+    join(thread)
     assert results[0] == results[1]
 
 

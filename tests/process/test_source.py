@@ -1,4 +1,4 @@
-"""The user's line: found from inside of the library, with and without a boundary."""
+"""The library finds the user's line, with and without a boundary."""
 
 from __future__ import annotations
 
@@ -28,22 +28,16 @@ from mixnet.process.source import (
     user_source,
 )
 from tests import processes
+from tests.lines import line_of
 
 HERE = __file__
 
 
-def line_of(text: str) -> int:
-    """The number of the only line of this file that ends in a mark."""
-    (result,) = [i for i, row in enumerate(Path(HERE).read_text().splitlines(), 1)
-                if row.endswith("# " + text)]  # fmt: skip
-    return result
-
-
-def test_the_innermost_line_outside_of_the_library() -> None:
+def test_the_source_is_the_innermost_line_outside_of_the_library() -> None:
     source = user_source()  # called here
     assert source is not None
-    assert source.file == HERE and source.line == line_of("called here")
-    assert source.function == "test_the_innermost_line_outside_of_the_library"
+    assert source.file == HERE and source.line == line_of(HERE, "called here")
+    assert source.function == "test_the_source_is_the_innermost_line_outside_of_the_library"
     assert source.text == "source = user_source()  # called here"
     assert str(source) == f"{HERE}:{source.line}: {source.text}"
     assert source.to_dict() == {
@@ -55,19 +49,19 @@ def test_the_innermost_line_outside_of_the_library() -> None:
 def test_a_notebook_keeps_the_lines_of_symbols(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mixnet.graph.node.notebook_shell", object)
     total = mx.sym.Variable("data") + 1  # in a cell
-    assert total._heads[0].node.source.line == line_of("in a cell")
+    assert total._heads[0].node.source.line == line_of(HERE, "in a cell")
 
 
 def test_a_composed_node_keeps_its_line() -> None:
     data = mx.sym.Variable("data")
     assert not are_lines_kept()
     plain = mx.sym.relu(data)  # composed without asking
-    assert plain._heads[0].node.source.line == line_of("composed without asking")
+    assert plain._heads[0].node.source.line == line_of(HERE, "composed without asking")
     with source_lines():
         assert are_lines_kept()
         dense = mx.sym.FullyConnected(data, num_hidden=2)  # composed here
     assert not are_lines_kept()
-    assert dense._heads[0].node.source.line == line_of("composed here")
+    assert dense._heads[0].node.source.line == line_of(HERE, "composed here")
 
 
 def test_operators_of_python_on_symbols_and_copies_of_nodes_keep_the_line() -> None:
@@ -75,7 +69,7 @@ def test_operators_of_python_on_symbols_and_copies_of_nodes_keep_the_line() -> N
         total = mx.sym.Variable("a") + 1  # added here
     again = total(a=mx.sym.Variable("b"))
     for symbol in (total, again):
-        assert symbol._heads[0].node.source.line == line_of("added here")
+        assert symbol._heads[0].node.source.line == line_of(HERE, "added here")
 
 
 def test_the_scope_ends_also_after_an_error() -> None:
@@ -94,22 +88,22 @@ def test_a_layer_remembers_the_line_that_created_it() -> None:
             self.inner = nn.Dense(2)  # a layer of the net
 
     net = Net()  # the net
-    assert net._made_at.line == line_of("the net")
-    assert net.inner._made_at.line == line_of("a layer of the net")
+    assert net._made_at.line == line_of(HERE, "the net")
+    assert net.inner._made_at.line == line_of(HERE, "a layer of the net")
 
 
-def test_without_a_line_inside_of_the_boundary_it_is_the_layers() -> None:
+def test_without_a_line_inside_of_the_boundary_the_layers_line_counts() -> None:
     net = nn.HybridSequential()
     net.add(nn.Dense(2, in_units=3))  # the layer
     net.initialize()
     with source_lines(boundary=inspect.currentframe()):
         traced = net._trace([nd.ones((1, 3))._spec], (tuple, (nd.NDArray,)), False)
     (node,) = [node for node in traced.graph.nodes if node.op is not None]
-    assert node.source.line == line_of("the layer")
+    assert node.source.line == line_of(HERE, "the layer")
     assert node.source.layer is None
 
 
-def test_without_a_boundary_there_are_both() -> None:
+def test_without_a_boundary_there_are_two_lines() -> None:
     net = nn.HybridSequential()
     net.add(nn.Dense(2, in_units=3))  # another layer
     net.initialize()
@@ -118,8 +112,8 @@ def test_without_a_boundary_there_are_both() -> None:
         net(nd.ones((1, 3)))  # called from here
     ((traced, _),) = net._cache.values()
     (node,) = [node for node in traced.graph.nodes if node.op is not None]
-    assert node.source.line == line_of("called from here")
-    assert node.source.layer.line == line_of("another layer")
+    assert node.source.line == line_of(HERE, "called from here")
+    assert node.source.layer.line == line_of(HERE, "another layer")
 
 
 def test_made_from_passes_the_line_on() -> None:
@@ -206,10 +200,10 @@ def test_callers_of_a_line_are_recorded_on_request() -> None:
     assert plain is not None and plain.callers == ()
     with source_lines(calls=True):
         source = outer()  # the caller of that
-    assert source is not None and source.line == line_of("the line itself")
+    assert source is not None and source.line == line_of(HERE, "the line itself")
     first, second = source.callers[:2]
-    assert first.line == line_of("its caller") and first.function.endswith("outer")
-    assert second.line == line_of("the caller of that")
+    assert first.line == line_of(HERE, "its caller") and first.function.endswith("outer")
+    assert second.line == line_of(HERE, "the caller of that")
     assert len(source.callers) <= MOST_CALLERS
 
     def deep(left: int) -> Source | None:
@@ -221,7 +215,7 @@ def test_callers_of_a_line_are_recorded_on_request() -> None:
 
 
 def test_a_line_that_runs_again_does_not_repeat_its_warning() -> None:
-    """As MXNet's warnings, which ``warnings.warn`` prints once for each line."""
+    """As for MXNet's warnings, which ``warnings.warn`` prints once for each line."""
     layer = mx.gluon.nn.Dense(2, in_units=2)
     layer.initialize()
     with warnings.catch_warnings(record=True) as warned:

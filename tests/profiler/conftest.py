@@ -1,4 +1,4 @@
-"""A profiler that begins and ends as a process begins: off, with default settings, empty."""
+"""Every test begins and ends with a profiler that is off, empty and has default settings."""
 
 from __future__ import annotations
 

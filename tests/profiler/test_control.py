@@ -6,7 +6,6 @@ import json
 import os
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from mixnet import autograd, engine, gluon, nd, profiler, sym
 from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, MXNetError
 from tests import processes
 from tests.each_record import each_record
-from tests.waiting import join
+from tests.waiting import join, until
 
 
 def operators() -> dict[str, dict[str, Any]]:
@@ -69,7 +68,7 @@ def dense() -> gluon.nn.Dense:
     return net
 
 
-def test_operators_of_a_hybridized_block(config: dict) -> None:
+def test_operators_of_a_hybridized_block_have_rows(config: dict) -> None:
     net, x = dense(), nd.ones((4, 8))
     expected = net(x).asnumpy()
     profiler.set_config(profile_imperative=False, **config)
@@ -79,7 +78,7 @@ def test_operators_of_a_hybridized_block(config: dict) -> None:
     np.testing.assert_allclose(actual, expected, rtol=1e-6)
 
 
-def test_a_hybridized_block_as_one_program(config: dict) -> None:
+def test_a_hybridized_block_can_be_profiled_as_one_program(config: dict) -> None:
     net, x = dense(), nd.ones((4, 8))
     net(x).asnumpy()
     profiler.set_config(profile_symbolic=False, **config)
@@ -88,7 +87,7 @@ def test_a_hybridized_block_as_one_program(config: dict) -> None:
     assert counts() == {net.name: 1}
 
 
-def test_operators_of_a_bound_symbol(config: dict) -> None:
+def test_operators_of_a_bound_symbol_have_rows(config: dict) -> None:
     x = sym.var("x")
     executor = sym.tanh(sym.exp(x)).bind(args={"x": nd.ones((2,))})
     profiler.set_config(profile_imperative=False, **config)
@@ -112,7 +111,7 @@ def test_gradients_are_listed_as_operators(config: dict) -> None:
     assert sum(actual.values()) >= 4  # forward, the head's ones, two gradients
 
 
-def test_lazy_again_after_the_profile(config: dict) -> None:
+def test_execution_is_lazy_again_after_the_profile(config: dict) -> None:
     profiler.set_config(profile_all=True, **config)
     profiler.set_state("run")
     nd.ones((2,)) + 1  # runs, though it is never read
@@ -171,7 +170,7 @@ def test_paused_before_the_start_keeps_nothing(config: dict) -> None:
     assert counts() == {"_ones": 1}
 
 
-def test_operations_of_all_threads(config: dict) -> None:
+def test_operations_of_all_threads_are_counted(config: dict) -> None:
     profiler.set_config(**config)
     profiler.set_state("run")
     threads = [
@@ -271,7 +270,7 @@ def test_a_running_profile_is_dumped_to_a_file(config: dict) -> None:
     assert names(config) == {"_zeros", "log"}
 
 
-def test_a_file_that_cannot_be_written(config: dict, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_an_error(config: dict, tmp_path: Path) -> None:
     profiler.set_config(**{**config, "filename": str(tmp_path / "no" / "profile.json")})
     profiler.set_state("run")
     with pytest.raises(OSError, match=r"profile\.json"):
@@ -291,7 +290,7 @@ def test_a_device_is_written_to_and_not_replaced(config: dict, tmp_path: Path) -
     nd.exp(nd.ones(2)).wait_to_read()
     profiler.dump()
     if not pipe.is_fifo():  # it has no writer any more
-        raise AssertionError("a file is in its place")
+        raise AssertionError("a file has replaced the device")
     join(reader)
     assert "exp" in {event["name"] for event in json.loads(received[0])["traceEvents"]}
 
@@ -300,11 +299,7 @@ def test_the_profile_is_dumped_continuously(config: dict) -> None:
     profiler.set_config(**{**config, "continuous_dump": True}, dump_period=0.01)
     profiler.set_state("run")
     nd.ones((3,)).asnumpy()
-    patience = time.monotonic() + 20
-    while time.monotonic() < patience:
-        if os.path.exists(config["filename"]) and "_ones" in names(config):
-            break
-        time.sleep(0.01)
+    until(lambda: os.path.exists(config["filename"]) and "_ones" in names(config))
     assert names(config) == {"_ones"}
 
 
@@ -381,7 +376,7 @@ def test_booleans_may_be_text_and_numbers() -> None:
     assert parse({"dump_period": "2"}).dump_period == 2.0
 
 
-def test_older_names(config: dict) -> None:
+def test_older_names_work_with_a_warning(config: dict) -> None:
     with pytest.warns(UserWarning, match=r"set_config\(\)"):
         profiler.profiler_set_config("all", config["filename"])
     profiler.set_config(**config)
@@ -395,7 +390,7 @@ def test_older_names(config: dict) -> None:
         profiler.profiler_set_config("go")
 
 
-def test_the_handle_of_a_kvstore() -> None:
+def test_the_profiler_accepts_the_handle_of_a_kvstore() -> None:
     store = object()
     assert profiler.profiler_kvstore_handle.value is None
     profiler.set_kvstore_handle(store)

@@ -27,7 +27,7 @@ class DoubledProp(mx.operator.CustomOpProp):
         return Doubled()
 
 
-def test_their_python_and_the_operators_that_it_calls() -> None:
+def test_custom_operators_and_the_operators_that_they_call_have_rows() -> None:
     profiler.set_config(profile_all=True, aggregate_stats=True, filename=os.devnull)
     profiler.set_state("run")
     try:

@@ -68,7 +68,7 @@ def test_spans_count_where_they_end(domain: profiler.Domain) -> None:
     assert [e["name"] for e in events("span")] == ["into"]
 
 
-def test_the_values_of_a_counter(domain: profiler.Domain) -> None:
+def test_a_counter_writes_mxnets_values(domain: profiler.Domain) -> None:
     counter = domain.new_counter("loss", 5)
     same = counter
     counter += 3
@@ -92,7 +92,7 @@ def test_a_counter_counts_while_the_profile_is_off(domain: profiler.Domain) -> N
     assert [e["value"] for e in events("value")] == [11]
 
 
-def test_a_counter_of_several_threads(domain: profiler.Domain) -> None:
+def test_several_threads_may_change_a_counter(domain: profiler.Domain) -> None:
     counter = domain.new_counter("n")
 
     def work() -> None:
@@ -107,7 +107,7 @@ def test_a_counter_of_several_threads(domain: profiler.Domain) -> None:
     assert len({e["thread"] for e in events("value")}) == 4
 
 
-def test_markers(domain: profiler.Domain) -> None:
+def test_markers_are_recorded(domain: profiler.Domain) -> None:
     marker = domain.new_marker("epoch")
     marker.mark()
     marker.mark("thread")
@@ -130,6 +130,6 @@ def test_nothing_is_recorded_after_the_stop(domain: profiler.Domain) -> None:
 
 
 @pytest.mark.parametrize("kind", ["Task", "Frame", "Counter", "Marker"])
-def test_a_domain_is_a_domain(kind: str) -> None:
+def test_objects_require_a_domain(kind: str) -> None:
     with pytest.raises(AttributeTypeError, match=rf"{kind}: the domain 'd'.*profiler\.Domain"):
         getattr(profiler, kind)("d", "name")

@@ -53,7 +53,7 @@ def test_ranks_have_separate_processes_and_spans() -> None:
 
 
 class Threads:
-    """Stands for a job whose second process has a clock that is ahead, and messages that take a while."""
+    """Stands for a job whose second process has a clock that is ahead and whose messages are slow."""
 
     size = 2
 
@@ -77,7 +77,7 @@ class Threads:
 
 
 @pytest.mark.parametrize("ahead", [0, 10**9, -(10**12)])
-def test_offsets_are_within_what_they_say(ahead: int) -> None:
+def test_offsets_are_within_their_error_bounds(ahead: int) -> None:
     job = Threads(ahead)
     first, second = offsets(job, 5, job.clock)  # type: ignore[arg-type]
     assert first == Offset(0, 0)

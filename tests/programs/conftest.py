@@ -1,4 +1,4 @@
-"""What programs of MXNet's time are run with."""
+"""Fixtures for programs written for MXNet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import mixnet as mx
 
 @pytest.fixture
 def as_a_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """A process of a user, as far as one can be had here: the name mxnet, an empty folder."""
+    """The environment of a user's process, as far as possible here: the name mxnet, an empty folder."""
     level, disabled, handlers = (
         logging.root.level,
         logging.root.manager.disable,

@@ -1,4 +1,4 @@
-"""Cells that go on from one another print what MXNet 1.9.1 printed."""
+"""Consecutive cells print what MXNet 1.9.1 printed."""
 
 from __future__ import annotations
 

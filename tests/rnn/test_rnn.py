@@ -21,7 +21,7 @@ x = mx.sym.Variable("data")
 
 
 @each_record(("code", "shape", "kwargs"), cases.SYMBOLS, ids=[c[0] for c in cases.SYMBOLS])
-def test_graphs_and_numbers(code: str, shape: Any, kwargs: dict) -> None:
+def test_graphs_and_numbers_are_mxnets(code: str, shape: Any, kwargs: dict) -> None:
     lines, actual = cases.symbolic(mx, code, shape, kwargs)
     assert lines == FACTS["graphs"][code]
     assert_numbers_of_mxnet(code, actual)
@@ -47,7 +47,7 @@ def test_weights_of_gates_are_unpacked_and_packed() -> None:
 
 
 @pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_relu", "rnn_tanh"])
-def test_a_fused_cell_is_its_cells(mode: str) -> None:
+def test_a_fused_cell_equals_its_unfused_cells(mode: str) -> None:
     fused = mx.rnn.FusedRNNCell(3, 2, mode, bidirectional=True, dropout=0.2, prefix="f_")
     cells = fused.unfuse()
     whole = fused.unroll(2, x, merge_outputs=True)[0]
@@ -66,7 +66,7 @@ def test_a_fused_cell_is_its_cells(mode: str) -> None:
         fused.unpack_weights({"f_parameters": nd.zeros((size + 1,))})
 
 
-def test_layouts_and_states_of_a_fused_cell() -> None:
+def test_a_fused_cell_accepts_layouts_and_states() -> None:
     fused = mx.rnn.FusedRNNCell(3, mode="lstm", prefix="f_")
     with pytest.warns(UserWarning, match="layout TNC"):
         fused.unroll(2, x)
@@ -77,7 +77,7 @@ def test_layouts_and_states_of_a_fused_cell() -> None:
         fused.unroll(2, x, begin_state=[], layout="TNC")
 
 
-def test_parameters_are_shared() -> None:
+def test_cells_share_parameters() -> None:
     shared = mx.rnn.RNNParams("p_")
     assert shared.get("w", shape=(2, 3)) is shared.get("w")
     first = mx.rnn.RNNCell(3, prefix="a_", params=shared)
@@ -94,7 +94,7 @@ def test_parameters_are_shared() -> None:
     assert output.list_arguments()[0] == "data" and len(states) == 1
 
 
-def test_modifiers_of_modifiers() -> None:
+def test_modifiers_can_be_nested() -> None:
     cell = mx.rnn.ZoneoutCell(mx.rnn.ResidualCell(mx.rnn.GRUCell(4, prefix="g_")), 0.1, 0.1)
     assert [each.name for each in cell.begin_state()] == ["g_begin_state_0"]
     assert next(iter(cell.params._params)) == "g_i2h_weight"

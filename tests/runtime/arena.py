@@ -1,7 +1,7 @@
-"""An interpreter that runs a planned graph in one arena: the plan taken at its word.
+"""An interpreter that runs a planned graph in one arena, exactly as planned.
 
-Compiled programs get their memory from XLA. Here every internal array really lies where the plan says, so a
-plan that lets two living arrays overlap gives wrong numbers.
+Compiled programs get their memory from XLA. Here every internal array is stored where the plan
+places it, so a plan in which two live arrays overlap gives wrong numbers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def run_in_arena(
     Args:
         plan: of a graph.
         arrays: the graph's inputs by name, of the planned shapes.
-        apart: give every array memory of its own instead, to compare.
+        separate: give every array its own memory instead, to compare with.
 
     Raises:
         ShapeError: an input is missing, or has another shape or dtype than the plan's.
@@ -49,10 +49,10 @@ class _Run:
             array = plan.schedule.arrays[node, 0]  # type: ignore[index]  # an Entry is a tuple
             inputs = np.asarray(arrays[node.name]) if node.name in arrays else None
             if inputs is None or inputs.shape != array.shape or inputs.dtype != array.dtype:
-                result = "nothing" if inputs is None else f"{inputs.dtype}{list(inputs.shape)}"
+                actual = "nothing" if inputs is None else f"{inputs.dtype}{list(inputs.shape)}"
                 raise ShapeError(
                     f"run_in_arena: the plan has input {node.name!r} of {array.dtype}"
-                    f"{list(array.shape)}, but got {result}."
+                    f"{list(array.shape)}, but got {actual}."
                 )
             self.own[array] = inputs
 

@@ -19,7 +19,7 @@ from mixnet import autograd, gluon, nd
 from tests.line_interrupts import interrupted
 from tests.waiting import join
 
-# An interrupt in a finalizer cannot be raised; Python tells of it, and goes on.
+# Python cannot raise an interrupt in a finalizer; it prints a warning and continues.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 RECORDING = ("/mixnet/runtime/", "/mixnet/ndarray/", "/mixnet/engine/", "/mixnet/autograd/")
@@ -27,8 +27,8 @@ VALUES = np.array([8.0, 15.0, 25.0], "float32")
 
 
 def at_every_line(work: Callable[[], object], check: Callable[[str], None], stride: int = 1) -> int:
-    """Interrupt ``work`` at one line after the other, and check after each; how many lines there are."""
-    work()  # what is compiled, and what is known of operators
+    """Interrupt ``work`` at each of its lines in turn and check after each; returns the number of lines."""
+    work()  # compiles its programs and fills the caches of operators
     for at in range(1, 100_000, stride):
         place = interrupted(at, RECORDING, work)
         if place is None:

@@ -28,7 +28,7 @@ SIZE = 4
 
 @mx.operator.register("stress_add_one")
 class AddOne(mx.operator.CustomOpProp):
-    """Adds 1 to a copy of its own, in place, as operators in Python do."""
+    """Adds 1 in place to its own copy, as operators in Python do."""
 
     def create_operator(self, ctx, shapes, dtypes):
         class Operator(mx.operator.CustomOp):
@@ -44,11 +44,10 @@ class AddOne(mx.operator.CustomOpProp):
 
 
 class Program:
-    """What one thread does; whatever the others do, its own arrays end as they would alone.
+    """What one thread does; its own arrays end as they would without the other threads.
 
-    Arrays of its own are computed from its own; shared ones are added to (sums do not depend on
-    the order, and numbers are whole) and read, where what is read is only compared with what is
-    possible.
+    Its own arrays depend only on each other. It adds integers to shared arrays, whose sums do not depend
+    on the order, and checks only that the values it reads from them are possible.
     """
 
     def __init__(self, seed: int, shared: list[nd.NDArray], latest: list[nd.NDArray]):
@@ -143,7 +142,7 @@ class Program:
 
 
 def check_round(seed: int) -> None:
-    """One set of programs, serially and together."""
+    """Run one set of programs serially, then in threads, and compare."""
     latest = [nd.ones((SIZE,)) for _ in range(THREADS)]
     alone = []
     for thread in range(THREADS):
@@ -185,7 +184,7 @@ def check_round(seed: int) -> None:
 
 
 def main() -> None:
-    """Run rounds for the seconds that are asked for."""
+    """Run rounds for the requested time."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--rounds", type=int, default=1_000_000)
@@ -200,7 +199,7 @@ def main() -> None:
     while time.monotonic() < end and rounds < options.rounds:
         check_round(options.seed + rounds)
         rounds += 1
-    print(f"{rounds} rounds of {THREADS} programs: all as alone")
+    print(f"{rounds} rounds of {THREADS} programs: same results as serially")
 
 
 if __name__ == "__main__":

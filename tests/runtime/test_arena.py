@@ -1,4 +1,4 @@
-"""Plans executed: in one arena every graph gives the bits that it gives with memory to spare."""
+"""Executed plans: in one arena every graph gives the same bits as with separate memory."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_random_graphs(graph: Graph, ways: tuple[bool, bool], training: bool) ->
         assert np.isfinite(a).all()
 
 
-def test_overlap_is_seen() -> None:
+def test_overlapping_arrays_change_the_result() -> None:
     a = mx.sym.exp(mx.sym.Variable("x"), name="a")
     plan = mx.sym.elemwise_add(mx.sym.transpose(a), a).memory_plan(x=(4, 4))
     for storage in plan.storages:
@@ -70,7 +70,7 @@ def test_networks(name: str, size: int, grad_req: str) -> None:
     assert np.isfinite(in_arena[0]).all() and in_arena[0].sum() == pytest.approx(1, rel=1e-4)
 
 
-def test_gradients_are_the_executors() -> None:
+def test_gradients_are_those_of_the_executor() -> None:
     data = mx.sym.Variable("data")
     net = mx.sym.Activation(mx.sym.Convolution(data, kernel=(3, 3), num_filter=4), act_type="relu")
     net = mx.sym.Pooling(mx.sym.BatchNorm(net, fix_gamma=False), kernel=(2, 2), stride=(2, 2))

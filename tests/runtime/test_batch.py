@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pytest
 
 import mixnet as mx
 from mixnet import autograd, nd
 from mixnet.runtime.record import batch
+from tests.threads import in_threads
 
 
 def gradients(x: nd.NDArray, w: nd.NDArray) -> list[np.ndarray]:
@@ -55,10 +54,10 @@ def test_steps_at_other_places_of_a_segment_have_the_same_gradients(batches: lis
     x, w = variables()
     pending = []
     for step in range(4):
-        # So the operations of backward move to other places.
+        # Shifts the operations of backward to other places of the segment.
         pending += [x + each for each in range(step)]
         check(gradients(x, w))
-    assert batches == [2, 2, 2]  # the first is derived
+    assert batches == [2, 2, 2]  # the first backward is recorded one by one, the others as batches
     np.testing.assert_allclose(pending[-1].asnumpy(), np.full((2, 3), 2.5))
 
 
@@ -78,18 +77,14 @@ def test_threads_share_a_batch() -> None:
     check(gradients(*variables(4)), 4)
     results: list[list[np.ndarray]] = []
 
-    def train(steps: int) -> None:
+    def train(_: int) -> None:
         own = variables(4)
-        for each in range(steps):
+        for each in range(20):
             others = [own[0] + 1 for _ in range(each % 3)]
             results.append(gradients(*own))
             del others
 
-    threads = [threading.Thread(target=train, args=(20,)) for _ in range(3)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join(60)
+    in_threads(3, train)
     assert len(results) == 60
     for each in results:
         check(each, 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import platform
 from pathlib import Path
 
@@ -54,26 +55,20 @@ def test_the_names_are_those_of_mxnet() -> None:
     assert [each.name for each in mx.runtime.feature_list()] == NAMES
 
 
-def test_one_object_in_a_process() -> None:
+def test_a_process_has_one_features_object() -> None:
     features = mx.runtime.Features()
     assert features is mx.runtime.Features() is mx.runtime.Features.instance
     assert len(features) == len(NAMES)
 
 
-def test_answers() -> None:
+def test_features_match_this_machine() -> None:
     features = mx.runtime.Features()
     gpu = any(device.platform == "gpu" for device in jax.devices())
     assert features.is_enabled("cuda") == (gpu and mx.num_gpus() > 0)
     assert features["PROFILER"].enabled and features.is_enabled("Int64_Tensor_Size")
     assert not features.is_enabled("TVM_OP")
     assert features.is_enabled("MKLDNN") == onednn.included(None)
-    try:
-        import cv2  # noqa: F401
-
-        has_cv2 = True
-    except ImportError:
-        has_cv2 = False
-    assert features.is_enabled("OPENCV") == has_cv2
+    assert features.is_enabled("OPENCV") == (importlib.util.find_spec("cv2") is not None)
 
 
 def test_sizes_beyond_32_bits() -> None:
@@ -87,7 +82,7 @@ def test_lapack_is_a_feature() -> None:
     assert actual.tolist() == [[2.0, 0.0], [0.0, 3.0]]
 
 
-def test_signs() -> None:
+def test_text_form_marks_enabled_features() -> None:
     assert repr(mx.runtime.Feature("A", True)) == "✔ A"
     assert repr(mx.runtime.Feature("B", False)) == "✖ B"
     assert repr(mx.runtime.Features()).startswith("[")
@@ -103,11 +98,11 @@ def test_unknown_features_are_errors() -> None:
 
 
 def test_features_start_no_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(onednn, "works_in_own_process", lambda: pytest.fail("a trial"))
+    monkeypatch.setattr(onednn, "works_in_own_process", lambda: pytest.fail("a process started"))
     monkeypatch.setattr(onednn, "_known", {})
     is_x86 = platform.machine() in ("x86_64", "AMD64")
     assert onednn.included(tmp_path) == onednn.included(None) == is_x86
     assert {each.name: each.enabled for each in mx.runtime.feature_list()}["LAPACK"]
-    # the outcome of a trial counts
+    # The stored result of a trial decides.
     (tmp_path / f"{onednn._trial_name()}.json").write_text('{"available": false}')
     assert not onednn.included(tmp_path)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import pytest
 
 from tests import processes
 
-if not hasattr(__import__("os"), "fork"):
+if not hasattr(os, "fork"):
     pytest.skip("this system does not fork", allow_module_level=True)
 
 BEGIN = """
@@ -22,7 +23,7 @@ def child(work, seconds=60):
     sys.stdout.flush()
     pid = os.fork()
     if not pid:
-        signal.alarm(seconds)  # what hangs is killed
+        signal.alarm(seconds)  # kills a child that hangs
         work()
         sys.exit(0)
     _, status = os.waitpid(pid, 0)
@@ -136,7 +137,7 @@ assert batches.tolist() == [[8 * i, 8 * i] for i in range(4)], batches
 """)
 
 
-def test_jax_does_not_warn_of_a_fork() -> None:
+def test_jax_does_not_warn_about_a_fork() -> None:
     process = processes.run(
         [
             sys.executable,
@@ -148,7 +149,7 @@ def test_jax_does_not_warn_of_a_fork() -> None:
         text=True,
         timeout=240,
     )
-    # Since Python 3.12, Python itself warns of any fork of a process with threads.
+    # Since 3.12, Python itself warns about every fork of a process with threads.
     assert process.returncode == 0 and "JAX" not in process.stderr, process.stderr
 
 
@@ -166,7 +167,7 @@ assert child(lambda: refused(lambda: nd.hessenberg_of_a_test(x).asnumpy())) == 0
 """)
 
 
-def test_what_a_forked_child_can_do() -> None:
+def test_a_forked_child_computes_copies_draws_and_saves() -> None:
     run("""
 a = nd.array(np.arange(12.0).reshape(3, 4))
 b = a * 2 + 1
@@ -208,8 +209,8 @@ assert (pending.asnumpy() == a.asnumpy() * 5).all()
 """)
 
 
-def test_a_child_ends() -> None:
-    """Four children of one process, one after the other, each in another way."""
+def test_a_child_ends_with_its_exit_code() -> None:
+    """Four successive children of one process, each of which ends in a different way."""
     run("""
 x = nd.ones((300, 300))
 (x * 2).wait_to_read()
@@ -265,7 +266,7 @@ def work():
     engine.wait_for_var(var)
     assert done
     if number % 5:
-        os._exit(0)  # most: taking the interpreter down takes long
+        os._exit(0)  # in most rounds, since ending the interpreter takes long
 
 codes = []
 for number in range(50):
@@ -281,7 +282,7 @@ mx.nd.waitall()
     )
 
 
-def test_processes_of_multiprocessing() -> None:
+def test_processes_of_multiprocessing_compute() -> None:
     run("""
 import multiprocessing
 x = nd.ones((300, 300))
@@ -324,6 +325,6 @@ data = mx.gluon.data.ArrayDataset(np.arange(12, dtype="float32")).transform_firs
     lambda each: nd.array([each]) * 2 + nd.ones((1,))
 )
 loader = mx.gluon.data.DataLoader(data, 4, num_workers=2)
-found = np.concatenate([batch.asnumpy().ravel() for batch in loader])
-assert (found == np.arange(12) * 2 + 1).all()
+values = np.concatenate([batch.asnumpy().ravel() for batch in loader])
+assert (values == np.arange(12) * 2 + 1).all()
 """)

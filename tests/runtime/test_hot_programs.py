@@ -14,7 +14,7 @@ from mixnet.runtime.programs import executable_cache
 pytestmark = pytest.mark.usefixtures("compiling_at_once")
 
 
-def test_a_frequent_program_is_optimized_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_frequently_run_program_is_recompiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executable_cache, "HOT_RUNS", 3)
     monkeypatch.setattr("mixnet.passes.choose_layout.ONEDNN_LEAST_HOT", 0)
     net = gluon.nn.HybridSequential()
@@ -37,4 +37,4 @@ def test_a_frequent_program_is_optimized_once(monkeypatch: pytest.MonkeyPatch) -
         assert compiled[-1] == compiled[2] + 1
     else:
         assert compiled[-1] == compiled[2]
-    assert len(set(losses[5:])) == 1  # the same program, the same bits
+    assert len(set(losses[5:])) == 1  # the same program gives the same bits

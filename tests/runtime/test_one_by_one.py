@@ -1,4 +1,4 @@
-"""Operations one at a time: the same results, a program for each."""
+"""Operations that run one at a time, each as its own program, give the same results."""
 
 from __future__ import annotations
 
@@ -24,25 +24,16 @@ def one_by_one() -> Iterator[None]:
 
 
 def ran() -> list[str]:
-    """Names of what ran since the last call."""
+    """Names of the tasks that ran since the last call."""
     nd.waitall()
     names = [row["name"] for row in timeline.to_dict()["rows"]]
     timeline.clear()
     return names
 
 
-@pytest.fixture
-def rows() -> Iterator[None]:
-    timeline.clear()
-    timeline.start()
-    yield
-    timeline.stop()
-    timeline.clear()
-
-
-def test_every_operation_is_a_segment(one_by_one: None, rows: None) -> None:
+def test_every_operation_is_a_segment(one_by_one: None, recorded_timeline: None) -> None:
     x = nd.ones((2, 2))
-    y = x + 1  # an operator of Python has a shorter way into the segment
+    y = x + 1  # an arithmetic operator takes a shorter path into the segment
     z = nd.dot(x, y)
     assert ran() == ["_ones", "_plus_scalar", "dot"]
     assert z.asnumpy().tolist() == [[4, 4], [4, 4]]
@@ -56,7 +47,7 @@ def test_the_naive_engine_runs_the_first_operation_immediately() -> None:
         assert x.exp().to_dict()["state"] == "ready"
 
 
-def test_names_of_segments(rows: None) -> None:
+def test_segments_are_named_by_their_operations(recorded_timeline: None) -> None:
     x = nd.ones((2,))
     (x * 2 * 3 + 1).exp().asnumpy()
     assert ran()[0] == "segment of 5 operations: _ones, 2 x _mul_scalar, _plus_scalar, exp"
@@ -99,13 +90,13 @@ def train(net: gluon.nn.HybridSequential, graphs: bool) -> dict[str, np.ndarray]
 def test_a_block_computes_the_same_operator_by_operator() -> None:
     whole, parts = train(network(), False), train(network(), True)
     assert set(whole) == set(parts)
-    for name, value in whole.items():  # the dropout mask is the same, statistics move
+    for name, value in whole.items():  # dropout masks and moving statistics included
         np.testing.assert_allclose(parts[name], value, rtol=2e-5, atol=1e-6, err_msg=name)
     (mean,) = [value for name, value in whole.items() if name.endswith("running_mean")]
     assert np.abs(mean).max() > 0
 
 
-def test_heads_that_are_inputs_or_twice_the_same() -> None:
+def test_outputs_that_are_inputs_or_repeated_are_separate_arrays() -> None:
     x = mx.sym.var("x")
     y = mx.sym.exp(x)
     group = mx.sym.Group([x, y, y])
@@ -121,7 +112,7 @@ def test_heads_that_are_inputs_or_twice_the_same() -> None:
     assert inputs.asnumpy().tolist() == [0, 1]
 
 
-def test_operators_without_inputs_in_a_graph() -> None:
+def test_an_operator_without_inputs_runs_in_a_graph() -> None:
     net = mx.sym.zeros((2,)) + mx.sym.var("x")
     by_operator.on = True
     try:

@@ -1,4 +1,4 @@
-"""Results of interpreted programs stay on the host until something else than an interpreter reads them."""
+"""Results of interpreted programs stay on the host until something other than an interpreter reads them."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def test_results_of_interpreted_programs_are_not_moved_to_a_device() -> None:
     np.testing.assert_array_equal((y - 1).asnumpy(), [[0, 2, 4], [6, 8, 10]])
 
 
-def test_a_result_that_is_its_input_has_memory_of_its_own() -> None:
+def test_a_result_equal_to_its_input_has_its_own_memory() -> None:
     x = nd.array(np.ones((3, 4), np.float32)) * 3
     x.wait_to_read()
-    same, part = nd.reshape(x, (4, 3)), nd.identity(x)
+    reshaped, copy = nd.reshape(x, (4, 3)), nd.identity(x)
     nd.waitall()
     x[:] = 7
-    np.testing.assert_array_equal(same.asnumpy(), np.full((4, 3), 3))
-    np.testing.assert_array_equal(part.asnumpy(), np.full((3, 4), 3))
+    np.testing.assert_array_equal(reshaped.asnumpy(), np.full((4, 3), 3))
+    np.testing.assert_array_equal(copy.asnumpy(), np.full((3, 4), 3))
     np.testing.assert_array_equal(x.asnumpy(), np.full((3, 4), 7))
 
 
-def test_64_bits_and_arrays_without_axes_stay_what_they_are() -> None:
+def test_64_bit_dtypes_and_arrays_without_axes_are_preserved() -> None:
     whole = nd.array([2**40, -3], dtype="int64") + 1
     total = (nd.array([0.1, 0.2], dtype="float64") * 3).sum()
     np.testing.assert_array_equal(whole.asnumpy(), [2**40 + 1, -2])
@@ -52,7 +52,7 @@ def test_large_results_are_reused_once_programs_are_compiled() -> None:
     assert type(value) is HostValue
     del value
     with mx.runtime.compiling_at_once():
-        for _ in range(3):  # each program may reuse the memory of the weights before
+        for _ in range(3):  # each program may reuse the memory of the previous weights
             weight *= 0.5
             weight += 1
             expected = expected * 0.5 + 1
@@ -60,7 +60,7 @@ def test_large_results_are_reused_once_programs_are_compiled() -> None:
     np.testing.assert_allclose(weight.asnumpy(), np.full((256, 256), expected))
 
 
-def test_training_goes_on_when_its_program_is_compiled() -> None:
+def test_training_continues_when_its_program_is_compiled() -> None:
     x = nd.array(np.linspace(-1, 1, 64 * 40, dtype=np.float32).reshape(64, 40))
     w = nd.full((40, 40), 0.01)
     w.attach_grad()
@@ -86,7 +86,7 @@ def test_training_goes_on_when_its_program_is_compiled() -> None:
 def test_results_on_the_host_count_as_live_memory() -> None:
     before = mx.runtime.live_bytes()
     results = []
-    for _ in range(3000):  # more than are remembered without a look at which are still there
+    for _ in range(3000):  # more than are registered before dead ones are dropped
         results.append(nd.ones((4,)) * 2)
         results[-1].wait_to_read()
         del results[:-10]

@@ -1,4 +1,4 @@
-"""Laziness: compiled, cached, reused and freed programs and arrays; naive against lazy."""
+"""Lazy execution: programs and arrays are cached, reused and freed; naive and lazy results agree."""
 
 from __future__ import annotations
 
@@ -95,15 +95,15 @@ def test_unreferenced_buffers_are_reused() -> None:
 
 def test_a_buffer_with_another_handle_is_never_reused() -> None:
     x = nd.ones((256, 256))
-    stored = x[0:128]
+    view = x[0:128]
     copy = x.copy()
     x.wait_to_read()
-    before = stored.asnumpy()
+    before = view.asnumpy()
     x += 1
     x.wait_to_read()
     np.testing.assert_array_equal(copy.asnumpy(), 1)
     np.testing.assert_array_equal(before, 1)
-    np.testing.assert_array_equal(stored.asnumpy(), 2)  # a view sees the write
+    np.testing.assert_array_equal(view.asnumpy(), 2)  # the view sees the write
 
 
 def test_a_dead_result_is_not_computed() -> None:
@@ -113,7 +113,7 @@ def test_a_dead_result_is_not_computed() -> None:
     assert y.asnumpy().sum() == 12
 
 
-def test_a_chain_of_10000_operations() -> None:
+def test_a_chain_of_10000_operations_is_computed() -> None:
     x = nd.zeros((3,))
     for _ in range(10_000):
         x = x + 1
@@ -161,7 +161,7 @@ def test_naive_and_lazy_agree(tmp_path) -> None:
     naive, lazy = results
     for key in ("w", "a"):
         np.testing.assert_array_equal(naive[key], lazy[key])
-    # XLA contracts a product and a sum into one rounding where it sees both: one unit apart
+    # XLA rounds a product and a sum once where it sees both: a difference of one unit.
     for key in ("loss", "grad"):
         np.testing.assert_allclose(naive[key], lazy[key], rtol=3e-6, atol=1e-7)
 
@@ -189,7 +189,7 @@ def test_a_custom_operator_runs_lazily() -> None:
         mx.ops.register("relu")(lambda data: data)
 
 
-def test_old_programs_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_programs_are_dropped_from_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     executable_cache.clear()
     monkeypatch.setattr(executable_cache, "MOST_PROGRAMS", 4)
     for extent in range(1, 8):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import threading
-import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from tests.waiting import join
 # ---- several threads ------------------------------------------------------------------------
 
 
-def test_updates_of_one_array_by_eight_threads_are_all_there() -> None:
+def test_no_update_of_one_array_by_eight_threads_is_lost() -> None:
     total, rows = nd.zeros((4,)), nd.zeros((8, 3))
 
     def work(number: int) -> None:
@@ -185,7 +184,7 @@ def test_writing_to_a_failed_array_clears_its_error() -> None:
     assert x.asscalar() == 4
 
 
-def test_an_error_in_backward_reaches_the_gradient() -> None:
+def test_an_error_in_a_hybridized_block_leaves_later_calls_unaffected() -> None:
     net = gluon.nn.HybridSequential()
     net.add(gluon.nn.HybridLambda(lambda F, x: F.Custom(x * 1, op_type="breaks_at_nine")))
     net.hybridize()
@@ -226,16 +225,7 @@ def test_saving_in_the_background_that_fails_says_so(tmp_path) -> None:
 # ---- the timeline of a program -----------------------------------------------------------------
 
 
-@pytest.fixture
-def traced() -> Iterator[None]:
-    timeline.clear()
-    timeline.start()
-    yield
-    timeline.stop()
-    timeline.clear()
-
-
-def test_the_timeline_shows_segments_copies_and_files(traced: None, tmp_path) -> None:
+def test_the_timeline_shows_segments_copies_and_files(recorded_timeline: None, tmp_path) -> None:
     x = nd.array([1.0, 2]) + 1
     y = x * 2
     y.asnumpy()
@@ -273,7 +263,7 @@ def test_engine_types_by_environment(kind: str) -> None:
     )
     process = processes.run(
         [sys.executable, "-c", code],
-        env={**__import__("os").environ, "MXNET_ENGINE_TYPE": kind},
+        env={**os.environ, "MXNET_ENGINE_TYPE": kind},
         capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert process.stdout.strip() == f"{kind} [7.0, 7.0, 7.0]", process.stderr
@@ -285,12 +275,10 @@ def test_programs_end_cleanly_with_work_under_way() -> None:
         "mx.engine.push(lambda: (time.sleep(0.3), print('ran')), name='late')\n"
         "x = mx.nd.ones((3,)) + 1\n"
     )
-    start = time.monotonic()
     process = processes.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
     )
     assert process.stdout == "ran\n" and process.stderr == "" and process.returncode == 0
-    assert time.monotonic() - start < 60
 
 
 # ---- threads that wait for each other ---------------------------------------------------------
@@ -311,7 +299,7 @@ def test_two_threads_that_read_each_others_pending_arrays() -> None:
 
 @mx.operator.register("adds_one_in_place")
 class AddsOneInPlace(mx.operator.CustomOpProp):
-    """Changes a copy of its own, as operators in Python do."""
+    """Adds 1 in place to its own copy, as operators in Python do."""
 
     def create_operator(self, ctx, shapes, dtypes):
         class Operator(mx.operator.CustomOp):
@@ -360,7 +348,7 @@ def test_frequent_readers_of_one_pending_segment_are_not_throttled() -> None:
     gate.clear()
     try:
         y, results = program()
-        # Thirty uses of one program that waits: it counts once.
+        # Thirty uses of one waiting program count once.
         assert len(state.handed_over[mx.cpu(0)]) - ahead <= 1
         assert y._value.array is None, "nothing of this needed the value"
     finally:
@@ -396,7 +384,7 @@ def test_concurrent_flushes_lose_no_operation(
     from mixnet.runtime.programs import first_sight
     from mixnet.runtime.record.record import hand_over_all
 
-    # Where it is cut depends on chance: each operation by itself, rather than ever new programs.
+    # Segments end at random places: running operations one by one avoids compiling new programs.
     monkeypatch.setattr(first_sight, "runs_by_operator", lambda key, program: True)
     interval, done = sys.getswitchinterval(), threading.Event()
     one = nd.ones((2,))

@@ -87,9 +87,9 @@ from tests.each_record import each_record
         ("_backward_Activation", {}, [(4, 5), (4, 5)], [(4, 5)], 20),
     ],
 )
-def test_flops(op, attributes, inputs, outputs, expected) -> None:
+def test_flops_agree_with_counts_by_hand(op, attributes, inputs, outputs, expected) -> None:
     assert flops(op, attributes, inputs, outputs) == expected
 
 
-def test_an_operator_that_nothing_is_known_of_counts_nothing() -> None:
+def test_an_operator_without_a_cost_counts_nothing() -> None:
     assert flops("a_whole_program", {}, [(1, 64)], [(1, 10)]) == 0

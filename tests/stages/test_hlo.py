@@ -1,4 +1,4 @@
-"""Parsing the text of optimized programs: written by hand, as for a GPU, and compiled here."""
+"""Parsing the text of optimized programs: one written by hand, one for a GPU, and compiled ones."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_every_field_of_a_program_written_by_hand() -> None:
     assert set(inside) == {"arg", "i", "v", "t", "arg.1", "go"}
 
 
-def test_plain_data() -> None:
+def test_a_parsed_program_is_plain_data() -> None:
     data = hlo.parse(TEXT).to_dict()
     rows = {row["name"]: row for each in data["computations"] for row in each["instructions"]}
     assert rows["mul.1"] == {
@@ -83,7 +83,7 @@ def test_plain_data() -> None:
         ("f8e4m3fn[5]", 5), ("f32[<=4,2]{1,0:T(8,128)}", 32),
     ],
 )  # fmt: skip
-def test_bytes_of_shapes(shape: str, size: int) -> None:
+def test_shapes_have_their_number_of_bytes(shape: str, size: int) -> None:
     assert shape_bytes(shape) == size
 
 

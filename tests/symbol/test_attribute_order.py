@@ -49,7 +49,7 @@ A = mx.sym.var("a")
     ],
     ids=["operator", "as_declared", "thirteen", "variable", "variadic", "grown_twice"],
 )  # fmt: skip
-def test_order_of_attributes(symbol, order: str) -> None:
+def test_attributes_have_mxnets_order(symbol, order: str) -> None:
     assert list(symbol().list_attr()) == order.split()
 
 

@@ -43,12 +43,12 @@ def test_init_attributes_of_variables_are_used(net, name, start) -> None:
     assert net.attr_dict()[name]["__init__"] == start
 
 
-def test_storage_types_of_variables() -> None:
+def test_variables_have_storage_types() -> None:
     for stype, code in (("default", "0"), ("row_sparse", "1"), ("csr", "2")):
         assert sym.Variable("v", stype=stype).attr("__storage_type__") == code
 
 
-def test_the_text_of_a_symbol_file() -> None:
+def test_a_symbol_file_has_mxnets_text() -> None:
     text = sym.FullyConnected(x, num_hidden=2, name="f").tojson()
     assert text.startswith(
         '{\n  "nodes": [\n    {\n      "op": "null", \n      "name": "x", \n      "inputs": []\n    }, '
@@ -61,7 +61,7 @@ def test_the_text_of_a_symbol_file() -> None:
     assert json.loads(text)["arg_nodes"] == [0, 1, 2]
 
 
-def test_debug_str() -> None:
+def test_debug_str_is_mxnets() -> None:
     net = sym.BatchNorm(x, name="b")
     text = net.debug_str()
     assert "\toutput[0]=b(0)\n" in text

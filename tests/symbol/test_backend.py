@@ -69,7 +69,7 @@ def run(sym: Any, **arrays: Any) -> np.ndarray:
     return np.asarray(bound.forward()[0].asnumpy())
 
 
-def test_parts_of_a_user(backend: OnNumPy) -> None:
+def test_a_custom_backend_computes_its_parts(backend: OnNumPy) -> None:
     sym = two_parts()
     optimized = sym.optimize_for("OnNumPy", strict=True)
     parts = [node for node in optimized.graph.nodes if node.op and node.op.name == "_backend_part"]
@@ -92,7 +92,7 @@ def test_a_part_never_reads_itself() -> None:
     assert sizes == [3]  # both relus of the data and the product; not the relu behind tanh
 
 
-def test_a_network(backend: OnNumPy) -> None:
+def test_a_network_runs_on_a_backend(backend: OnNumPy) -> None:
     net = nn.HybridSequential()
     net.add(nn.Dense(5), nn.HybridLambda("relu"), nn.Dense(3))
     net.initialize(mx.init.Normal(0.5))
@@ -107,7 +107,7 @@ def test_a_network(backend: OnNumPy) -> None:
 
 
 @pytest.mark.parametrize("name", ["ONNXRuntime", "OpenVINO"])
-def test_libraries(name: str) -> None:
+def test_libraries_compute_what_xla_computes(name: str) -> None:
     pytest.importorskip(name.lower(), reason=f"pip install 'mixnet[{name.lower()}]'")
     net = nn.HybridSequential()
     net.add(nn.Conv2D(4, 3), nn.BatchNorm(), nn.Activation("relu"), nn.Dense(3))
@@ -218,7 +218,9 @@ def test_parameters_that_no_model_in_memory_holds(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("name", ["onnxruntime", "openvino"])
-def test_a_library_that_is_not_installed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_is_not_installed_is_an_error(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, name, None)
     expected = {"onnxruntime": "ONNXRuntime", "openvino": "OpenVINO"}[name]
     with pytest.raises(MXNetError, match=rf"pip install 'mixnet\[{name}\]'"):
@@ -356,7 +358,7 @@ def test_impossible_backends_are_refused() -> None:
         sym.optimize_for("ONNXRuntime", {"w": 3})
 
 
-def test_float16_of_tensorrt() -> None:
+def test_tensorrt_computes_in_float16_on_request() -> None:
     assert mx.contrib.tensorrt.get_use_fp16()
     mx.contrib.tensorrt.set_use_fp16(False)
     assert not mx.contrib.tensorrt.get_use_fp16()
@@ -364,7 +366,7 @@ def test_float16_of_tensorrt() -> None:
 
 
 class Reusing(mx.library.Backend):
-    """A backend whose results lie in the same memory at every call."""
+    """A backend that returns its results in the same memory at every call."""
 
     is_thread_safe = True
 
@@ -442,7 +444,7 @@ def test_shared_memory_of_a_backend_lives_as_long_as_its_array(twice: Any) -> No
     assert alive() is None
 
 
-def test_writing_to_a_result(twice: Any) -> None:
+def test_a_result_can_be_written_to(twice: Any) -> None:
     out = twice(mx.nd.array(DATA))
     copied = out.copy()
     out[:] = 7
@@ -451,7 +453,7 @@ def test_writing_to_a_result(twice: Any) -> None:
     np.testing.assert_array_equal(copied.asnumpy(), DATA * 2)
 
 
-def test_a_gradient_with_respect_to_a_result(twice: Any) -> None:
+def test_a_result_can_have_a_gradient(twice: Any) -> None:
     out = twice(mx.nd.array(DATA))
     out.attach_grad()
     with mx.autograd.record():

@@ -1,6 +1,4 @@
-"""Nodes of a symbol know the line of the program that made them, without a notebook and without
-being asked.
-"""
+"""Nodes of a symbol always store the line of the program that made them, also outside of notebooks."""
 
 from __future__ import annotations
 
@@ -70,7 +68,7 @@ def test_variables_have_source_lines() -> None:
     assert place[1] == dense_line, "of a block that takes arrays"
 
 
-def test_copies_and_gradients_have_them_and_files_do_not() -> None:
+def test_copies_and_gradients_have_source_lines_and_files_do_not() -> None:
     with mx.name.NameManager():
         symbol, at = composed()
     assert lines(copy.copy(symbol)) == at and lines(symbol.get_internals()["bend_output"]) == {
@@ -82,7 +80,7 @@ def test_copies_and_gradients_have_them_and_files_do_not() -> None:
     assert all(node.line is None for node in mx.sym.load_json(symbol.tojson()).graph.nodes)
 
 
-def test_a_view_shows_them() -> None:
+def test_a_view_shows_source_lines() -> None:
     with mx.name.NameManager():
         symbol, at = composed()
     view = GraphView(symbol, x=(2, 3), train=True)
@@ -97,8 +95,8 @@ def test_an_error_names_the_line() -> None:
         symbol.infer_shape(x=(2, 3))
 
 
-def test_a_place_in_long_code_is_its_line() -> None:
-    text = "\n" * 300 + "found = user_place(0)"
+def test_a_place_in_long_code_has_its_line() -> None:
+    text = "\n" * 300 + "place = user_place(0)"
     scope = {"user_place": user_place}
     exec(compile(text, "made_up.py", "exec"), scope)
-    assert (source_of(scope["found"]).file, source_of(scope["found"]).line) == ("made_up.py", 301)
+    assert (source_of(scope["place"]).file, source_of(scope["place"]).line) == ("made_up.py", 301)

@@ -87,7 +87,7 @@ def test_a_gradient_that_is_added_needs_room_for_what_is_added() -> None:
     assert add.total_bytes == write.total_bytes + 256
 
 
-def test_errors() -> None:
+def test_impossible_plans_are_errors() -> None:
     net = hidden(mx.sym.Variable("x"), "a")
     with pytest.raises(ShapeError, match=r"shapes of x, a_weight cannot be inferred from nothing"):
         net.memory_plan()

@@ -14,7 +14,7 @@ X, Y = sym.var("x"), sym.var("y")
 
 
 @pytest.mark.parametrize(("np_shape", "u"), [(False, 0), (True, -1)])
-def test_an_unknown_batch_size(np_shape, u) -> None:
+def test_an_unknown_batch_size_stays_unknown(np_shape, u) -> None:
     with mx.np_shape(np_shape):
         for symbol, shapes, outputs in [
             (sym.dot(X, Y), {"x": (u, 2, 3), "y": (3, 4)}, (u, 2, 4)),
@@ -28,7 +28,7 @@ def test_an_unknown_batch_size(np_shape, u) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The shapes of these arguments")
-def test_shapes_that_are_not_known_at_all() -> None:
+def test_entirely_unknown_shapes_are_empty() -> None:
     assert sym.cos(X).infer_shape_partial() == ([()], [()], [])
     with mx.np_shape(True):
         assert sym.cos(X).infer_shape_partial() == ([None], [None], [])
@@ -109,7 +109,7 @@ def test_shapes_of_sources_follow_from_what_reads_them(make: Callable[[], mx.sym
         make().simple_bind(mx.cpu())
 
 
-def test_no_axes_are_a_shape_with_numpy_shapes() -> None:
+def test_the_empty_shape_is_known_with_numpy_shapes() -> None:
     with mx.util.np_shape():
         assert sym._internal._zeros(shape=()).infer_shape() == ([], [()], [])
 

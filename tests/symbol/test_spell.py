@@ -74,7 +74,7 @@ def test_file_of_a_block_that_indexes():
     assert actual.asnumpy().tolist() == [6, 7, 8]
 
 
-def test_names_of_a_recorded_computation():
+def test_a_recorded_computation_has_mxnets_names():
     x, other = nd.ones((2,)), nd.ones((2,))
     x.attach_grad()
     with autograd.record():

@@ -41,7 +41,7 @@ def test_automatic_names_count_by_kind() -> None:
         assert sym.relu(sym.Variable("a")).name == "net_relu0"
 
 
-def test_attributes_and_scopes() -> None:
+def test_attributes_come_from_arguments_and_scopes() -> None:
     with mx.AttrScope(ctx_group="dev1"):
         a = sym.Variable("a", lr_mult=0.5, shape=(2, 3))
         b = sym.relu(a, name="b")
@@ -75,7 +75,7 @@ def test_symbols_are_composed_by_calls() -> None:
         outer(3)
 
 
-def test_several_outputs_and_groups() -> None:
+def test_outputs_and_groups_can_be_indexed() -> None:
     parts = sym.split(sym.Variable("x"), num_outputs=3, name="sp")
     assert parts.list_outputs() == ["sp_output0", "sp_output1", "sp_output2"]
     group = sym.Group([parts[1], sym.relu(parts["sp_output2"], name="r")])
@@ -100,7 +100,7 @@ def test_wrong_shapes_name_the_node() -> None:
         mlp().infer_shape(dta=(2, 3))
 
 
-def test_types() -> None:
+def test_dtypes_are_inferred() -> None:
     arguments, outputs, _ = mlp().infer_type(data="float16")
     assert set(arguments) == {np.float16} and outputs == [np.float16]
 
@@ -301,7 +301,7 @@ def test_shapes_of_names_that_a_symbol_does_not_have_are_not_read() -> None:
     assert sorted(executor.arg_dict) == ["data", "fc_bias", "fc_weight"]
 
 
-def test_text_of_a_graph_of_one_node() -> None:
+def test_debug_str_of_one_node_is_mxnets() -> None:
     # As MXNet 1.9.1 prints it.
     assert mx.sym.Variable("x").debug_str() == "Variable:x\n"
     assert mx.sym.zeros((2,)).debug_str() == "AtomicFunctor  Op:_zeros\n"
@@ -401,7 +401,7 @@ def test_invalid_indices_and_argument_dicts_are_refused(capsys: pytest.CaptureFi
     assert capsys.readouterr().out == ""
 
 
-def test_names_and_texts_of_outputs() -> None:
+def test_names_and_texts_of_outputs_are_mxnets() -> None:
     x = mx.sym.Variable("x")
     kinds = {"value": ["t_output0"], "indices": ["t_output"], "both": ["t_output0", "t_output1"]}
     for kind, names in kinds.items():
@@ -459,7 +459,7 @@ def test_methods_accept_inplace_as_those_of_arrays(inplace: bool) -> None:
     assert "inplace" not in net(mx.sym.var("data")).tojson()
 
 
-def test_compose_in_place() -> None:
+def test_a_symbol_can_be_composed_in_place() -> None:
     symbol = mx.sym.FullyConnected(mx.sym.var("below"), num_hidden=3, name="fc").get_internals()
     assert symbol._compose(below=mx.sym.var("data") * 2) is None
     assert symbol.list_arguments() == ["data", "fc_weight", "fc_bias"]

@@ -20,7 +20,7 @@ HEAD = np.ones((2, 2))
 
 @pytest.mark.parametrize("location", [[X, Y], {"a": X, "b": Y}])
 @pytest.mark.parametrize("expected", [[X * Y], {"product_output": X * Y}])
-def test_forward(location, expected) -> None:
+def test_check_symbolic_forward_compares_outputs(location, expected) -> None:
     (actual,) = utils.check_symbolic_forward(PRODUCT, location, expected)
     np.testing.assert_array_equal(actual.asnumpy(), X * Y)
     with pytest.raises(AssertionError, match="EXPECTED_product_output=3"):
@@ -37,7 +37,7 @@ def test_forward_names_what_is_missing() -> None:
 
 @each_record("grad_req", ["write", "add", ["write", "add"], {"a": "add", "b": "write"}])
 @each_record("heads", [[HEAD], {"product_output": HEAD}, None])
-def test_backward(grad_req, heads) -> None:
+def test_check_symbolic_backward_compares_gradients(grad_req, heads) -> None:
     if heads is None:
         heads = [mx.nd.ones((2, 2))]
     utils.check_symbolic_backward(PRODUCT, [X, Y], heads, [Y, X], grad_req=grad_req)
@@ -54,7 +54,7 @@ def test_backward_of_a_loss_and_of_nothing() -> None:
     assert set(actual) == {"a"}
 
 
-def test_numeric_gradient() -> None:
+def test_check_numeric_gradient_detects_wrong_gradients() -> None:
     utils.check_numeric_gradient(PRODUCT, [X, Y])
     utils.check_numeric_gradient(PRODUCT, {"a": X, "b": Y}, grad_nodes=["a"])
     utils.check_numeric_gradient(
@@ -163,7 +163,7 @@ def test_structures_of_symbols() -> None:
     assert not utils.same_symbol_structure(a + b, a)
 
 
-def test_optimizers() -> None:
+def test_compare_optimizer_detects_differences() -> None:
     def sgd(rate: float = 0.1) -> mx.optimizer.Optimizer:
         return mx.optimizer.SGD(learning_rate=rate, momentum=0.9)
 

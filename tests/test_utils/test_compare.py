@@ -30,7 +30,7 @@ Location of maximum error: (0, 1), a=1.00000000, b=1.50000000
        [3. , 4. , 6. ]])"""
 
 
-def test_the_message_and_what_is_printed(capsys: pytest.CaptureFixture) -> None:
+def test_the_message_and_the_output_are_mxnets(capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(AssertionError) as error:
         utils.assert_almost_equal(A, B)
     assert str(error.value) == MESSAGE
@@ -64,7 +64,7 @@ def test_the_number_of_reported_violations_is_limited(mismatches, lines, share, 
     assert capsys.readouterr().out.count("Location of error") == lines
 
 
-def test_scalars_nan_and_shapes() -> None:
+def test_scalars_nan_and_shapes_are_compared() -> None:
     with pytest.raises(AssertionError, match=r"Error 50000.000000 exceeds tolerance"):
         utils.assert_almost_equal(1.0, 2.0)
     nan = np.array([1, np.nan])
@@ -82,7 +82,7 @@ def test_scalars_nan_and_shapes() -> None:
     utils.assert_almost_equal(A, B, rtol={np.dtype("float64"): 1})
 
 
-def test_variants() -> None:
+def test_variants_of_the_comparison_have_their_tolerances() -> None:
     utils.assert_almost_equal_with_err(A, B, etol=0.5)
     with pytest.raises(AssertionError):
         utils.assert_almost_equal_with_err(A, B, etol=0.2)
@@ -103,7 +103,7 @@ def test_variants() -> None:
         utils.compare_ndarray_tuple((x, None), (x * 0, None))
 
 
-def test_default_tolerances() -> None:
+def test_default_tolerances_are_mxnets() -> None:
     assert utils.default_rtols()[np.dtype("float32")] == 1e-4
     assert utils.default_atols()[np.dtype("float64")] == 1e-20
     assert utils.default_numeric_eps()[np.dtype("float32")] == 2**-9
@@ -116,7 +116,7 @@ def test_default_tolerances() -> None:
         utils.get_tols([1.0], 1.0, None, None)
 
 
-def test_small_functions_of_arrays() -> None:
+def test_helpers_for_arrays_agree_with_numpy() -> None:
     x = np.arange(24.0).reshape(2, 3, 4)
     np.testing.assert_array_equal(
         utils.np_reduce(x, (0, 2), True, np.sum), x.sum((0, 2), keepdims=True)

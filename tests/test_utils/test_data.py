@@ -48,7 +48,7 @@ def test_draws_are_those_of_mxnet_for_numpys_seed() -> None:
     np.testing.assert_allclose(uniform, [3.5488135, 3.71518937])
 
 
-def test_random_sparse_arrays() -> None:
+def test_random_sparse_arrays_are_mxnets() -> None:
     np.random.seed(3)
     rows, (values, index) = utils.rand_sparse_ndarray((4, 3), "row_sparse")
     assert rows.stype == "row_sparse"
@@ -82,12 +82,12 @@ def test_random_sparse_arrays() -> None:
      ((2, 2), "csr", {"density": 2.0}, ValueError),
      ((4, 3), "csr", {"density": 0.5, "distribution": "powerlaw"}, ValueError)],
 )  # fmt: skip
-def test_sparse_arrays_that_cannot_be_had(shape, stype, more, error) -> None:
+def test_impossible_sparse_arrays_are_errors(shape, stype, more, error) -> None:
     with pytest.raises(error):
         utils.rand_sparse_ndarray(shape, stype, **more)
 
 
-def test_matrices() -> None:
+def test_random_matrices_have_their_properties() -> None:
     q = utils.new_orthonormal_matrix_2d(4)
     np.testing.assert_allclose(q @ q.T, np.eye(4), atol=1e-12)
     real = utils.new_matrix_with_real_eigvals_nd((2, 3, 3))

@@ -14,7 +14,7 @@ from mixnet.tools import im2rec
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """16 images in a folder and its sub-folders; one of them is none."""
+    """16 files in a folder and its sub-folders; one of them is not an image."""
     root = tmp_path / "img"
     (root / "dog" / "small").mkdir(parents=True)
     (root / "cat").mkdir()
@@ -87,7 +87,7 @@ def test_records_are_written(
     assert min(unpack_img(reader.read_idx(7))[1].shape[:2]) == 30
 
 
-def test_images_as_they_are(folder: Path, tmp_path: Path) -> None:
+def test_images_can_be_stored_unchanged(folder: Path, tmp_path: Path) -> None:
     run("--list", "--recursive", "--no-shuffle", tmp_path / "a", folder)
     run("--pass-through", tmp_path / "a", folder)
     reader = MXRecordIO(str(tmp_path / "a.rec"), "r")
@@ -96,7 +96,7 @@ def test_images_as_they_are(folder: Path, tmp_path: Path) -> None:
     assert contents[2] == b"junk" and len(contents) == 16
 
 
-def test_squares_grey_and_labels(folder: Path, tmp_path: Path) -> None:
+def test_images_are_cropped_made_grey_and_labelled(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "a.lst").write_text("4\t1\t2.5\tdog/d1.png\n7\t0\t-1\tcat/c2.jpg\n")
     run("--center-crop", "--color", 0, "--encoding", ".png", "--quality", 3, "--pack-label",
         tmp_path / "a", folder)  # fmt: skip

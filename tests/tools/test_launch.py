@@ -22,6 +22,7 @@ from mixnet.tools.launch.output import Output
 from mixnet.tools.launch.plan import LaunchError, Plan, Process, own_address, read_hosts
 from mixnet.tools.launch.preflight import _judged, check
 from mixnet.tools.launch.supervise import Supervisor
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def hosts(tmp_path: Path) -> str:
 
 
 def dry(capsys: pytest.CaptureFixture, *arguments: str) -> list[str]:
-    """The lines that a dry run prints."""
+    """The lines of a dry run."""
     assert main([*arguments, "--dry-run", "python", "train.py", "--lr", "0.1 0.2"]) == 0
     return capsys.readouterr().out.splitlines()
 
@@ -67,7 +68,9 @@ def test_local_processes_are_started(capsys: pytest.CaptureFixture) -> None:
     assert len(dry(capsys, "-n", "3")) == 4
 
 
-def test_ssh(capsys: pytest.CaptureFixture, hosts: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ssh_runs_a_script_on_each_host(
+    capsys: pytest.CaptureFixture, hosts: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MY_DATA", "/data/a b")
     lines = dry(capsys, "-n", "3", "-H", hosts, "--env", "MY_DATA", "--sync-dst-dir", "/tmp/job")
     copy = [line for line in lines if line.startswith("rsync")]
@@ -112,7 +115,9 @@ def test_the_script_for_ssh_runs_the_program_and_ends_it(hosts: str, tmp_path: P
         assert started.wait(40) == 143 and time.monotonic() - begin < 40  # not the program's minute
 
 
-def test_other_launchers(capsys: pytest.CaptureFixture, hosts: str) -> None:
+def test_other_launchers_have_their_command_lines(
+    capsys: pytest.CaptureFixture, hosts: str
+) -> None:
     (mpi,) = [
         line
         for line in dry(capsys, "-n", "4", "--launcher", "mpi", "-H", hosts)
@@ -173,7 +178,7 @@ def test_output_of_sge_tasks_is_shown_with_their_ranks(
     ), text
 
 
-def test_hosts_and_addresses(hosts: str, tmp_path: Path) -> None:
+def test_hosts_and_addresses_are_read(hosts: str, tmp_path: Path) -> None:
     assert read_hosts(hosts) == ("127.0.0.2", "user@127.0.0.3:2222", "user@127.0.0.3:2222")
     assert own_address(["127.0.0.2"]).startswith("127.0.0.")
     assert own_address(["no-such-host.invalid"]) == "127.0.0.1"
@@ -211,7 +216,7 @@ def test_mistakes_are_errors(capsys: pytest.CaptureFixture) -> None:
         assert "expected a whole number of 0 or more" in capsys.readouterr().err
 
 
-def test_before_anything_starts(hosts: str) -> None:
+def test_hosts_are_checked_before_anything_starts(hosts: str) -> None:
     plan = Plan(("python", "x.py"), 2, hosts=("no-such-host.invalid",), launcher="ssh")
     with pytest.raises(LaunchError, match=r"no-such-host.invalid: the name has no address"):
         check(plan)
@@ -382,7 +387,7 @@ def test_the_first_process_to_fail_is_named() -> None:
     )
 
 
-def test_lines_of_workers_that_one_command_starts() -> None:
+def test_lines_of_workers_started_by_one_command_are_assigned_to_ranks() -> None:
     """As mpirun prints them: it tags every piece that a worker writes, also in the middle of a line."""
     (mpi,) = [each for each in processes(Plan(("x",), 2, launcher="mpi")) if each.is_worker]
     written = (
@@ -405,7 +410,7 @@ def test_lines_of_workers_that_one_command_starts() -> None:
     ]
 
 
-def test_the_first_of_workers_that_one_command_starts() -> None:
+def test_the_first_failure_among_workers_of_one_command_is_named() -> None:
     (srun,) = [each for each in processes(Plan(("x",), 2, launcher="slurm")) if each.is_worker]
     text = "mixnet scheduler: rank 1 (process 8 on node2) failed: ValueError: mine."
     scheduler = shell("scheduler", f"sleep 0.2; echo '{text}'; exit 1", is_worker=False)
@@ -486,8 +491,7 @@ def test_interrupts_end_everything() -> None:
     supervisor = Supervisor(out)
 
     def interrupt() -> None:
-        while len(supervisor.running) < 2 and time.monotonic() - begin < 40:
-            time.sleep(0.01)
+        until(lambda: len(supervisor.running) == 2)
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt).start()

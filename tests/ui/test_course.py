@@ -65,7 +65,9 @@ def reads(page: Any, path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", OPENED, ids=lambda path: path.stem)
-def test_it_opens_as_it_is_stored(lab: Server, watched: Watched, course: str, path: Path) -> None:
+def test_a_notebook_opens_as_it_is_stored(
+    lab: Server, watched: Watched, course: str, path: Path
+) -> None:
     opens(lab, watched, course, path)
 
 
@@ -79,7 +81,7 @@ def opens(lab: Server, watched: Watched, course: str, path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)
-def test_it_opens_runs_is_saved_and_opened_again(
+def test_a_notebook_runs_and_opens_again_after_saving(
     lab: Server, watched: Watched, course: str, path: Path
 ) -> None:
     page, name = watched.page, f"{course}/{path.name}"

@@ -18,7 +18,7 @@ SECONDS = 360  # the first test waits for the views
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_views_of_a_page(noting: Watched, site: Path, name: str) -> None:
+def test_views_of_a_page_are_readable(noting: Watched, site: Path, name: str) -> None:
     page, expected = noting.page, VIEWS[name]
     page.set_viewport_size({"width": WIDTHS[-1], "height": 900})
     page.goto((site / f"{name}.html").as_uri())

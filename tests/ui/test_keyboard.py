@@ -61,7 +61,9 @@ def reach(page: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(WALKS))
-def test_by_keys_alone(watched: Watched, example: Callable[[str], Path], name: str) -> None:
+def test_a_view_is_used_by_keys_alone(
+    watched: Watched, example: Callable[[str], Path], name: str
+) -> None:
     page = watched.page
     page.goto(example(name).as_uri())
     view = shown(page)

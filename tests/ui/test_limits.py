@@ -9,14 +9,16 @@ import pytest
 from tests.ui.conftest import Watched, limited, within
 
 
-def test_a_promise_that_never_ends(watched: Watched) -> None:
+def test_a_promise_that_never_ends_fails_its_test(watched: Watched) -> None:
     from playwright.sync_api import Error
 
     with pytest.raises(Error, match=r"no answer in 0\.2 s: \(\) => new Promise"):
         within(watched.page, "() => new Promise(() => {})", seconds=0.2)
 
 
-def test_a_script_that_never_ends(browser: Any, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_script_that_never_ends_fails_its_test(
+    browser: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
     from playwright.sync_api import Error
 
     page = browser.new_context().new_page()
@@ -49,5 +51,5 @@ def test_requests_of_a_page_to_other_hosts_are_logged_and_refused(watched: Watch
     assert any("ERR_NAME_NOT_RESOLVED" in each for each in watched.errors)
 
 
-def test_the_next_test_has_a_page(watched: Watched) -> None:
+def test_the_next_test_has_a_new_page(watched: Watched) -> None:
     assert watched.page.evaluate("1 + 1") == 2

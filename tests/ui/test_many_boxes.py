@@ -36,7 +36,7 @@ def log_of_many() -> MemoryLog:
     return log
 
 
-def test_fifty_thousand_boxes(watched: Watched, tmp_path: Path) -> None:
+def test_fifty_thousand_boxes_are_drawn_and_zoomed(watched: Watched, tmp_path: Path) -> None:
     MemoryView.live(log_of_many()).to_html(tmp_path / "a.html")
     page = watched.page
     page.goto((tmp_path / "a.html").as_uri())

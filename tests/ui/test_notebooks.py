@@ -80,7 +80,7 @@ def wait_for_state(server: Server, page: Any, name: str, key: str, value: Any) -
 
 
 @places
-def test_view(server: Server, notebook: Watched, name: str) -> None:
+def test_a_view_draws_obeys_and_reports(server: Server, notebook: Watched, name: str) -> None:
     page = notebook.page
     fill(page, MAKE.format(name=name))
     run_all(page)

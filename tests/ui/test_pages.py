@@ -25,7 +25,9 @@ def test_every_view_has_steps() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_page(watched: Watched, example: Callable[[str], Path], name: str) -> None:
+def test_a_page_of_a_view_is_readable_and_obeys(
+    watched: Watched, example: Callable[[str], Path], name: str
+) -> None:
     page = watched.page
     page.goto(example(name).as_uri())
     view = shown(page)

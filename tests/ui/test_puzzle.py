@@ -9,7 +9,7 @@ from tests.ui.conftest import CHROMIUM, Watched, says, shown
 from tests.ui.steps import drag
 
 
-def test_in_an_iframe(watched: Watched, tmp_path: Path) -> None:
+def test_a_puzzle_works_in_an_iframe(watched: Watched, tmp_path: Path) -> None:
     Puzzle("memory").to_html(tmp_path / "puzzle.html")
     slide = '<iframe src="puzzle.html" width="960" height="640" title="a puzzle"></iframe>'
     (tmp_path / "slide.html").write_text(f"<!DOCTYPE html><title>slide</title>{slide}")
@@ -21,7 +21,7 @@ def test_in_an_iframe(watched: Watched, tmp_path: Path) -> None:
     assert watched.outside == [] and watched.errors == []
 
 
-def test_with_a_finger(browser, tmp_path: Path) -> None:
+def test_a_puzzle_works_with_a_finger(browser, tmp_path: Path) -> None:
     assert CHROMIUM
     Puzzle("tasks").to_html(tmp_path / "puzzle.html")
     context = browser.new_context(has_touch=True, viewport={"width": 800, "height": 700})

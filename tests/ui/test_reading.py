@@ -34,7 +34,9 @@ PAGE = (
         (f"<p>{LONG}</p><p style='{BOX}overflow:hidden' title='{LONG}'>{LONG}</p>", None),
     ],
 )  # fmt: skip
-def test_it_finds(noting: Watched, tmp_path: Path, content: str, kind: str | None) -> None:
+def test_unreadable_text_is_detected(
+    noting: Watched, tmp_path: Path, content: str, kind: str | None
+) -> None:
     (tmp_path / "a.html").write_text(PAGE.format(content), encoding="utf-8")
     noting.page.goto((tmp_path / "a.html").as_uri())
     actual = unreadable(noting.page, ".mx")

@@ -9,7 +9,7 @@ import pytest
 from tests.ui.conftest import Watched, counts, says, settle, shown
 
 
-def test_a_view_in_a_sphinx_page(watched: Watched, site: Path) -> None:
+def test_a_view_in_a_sphinx_page_answers(watched: Watched, site: Path) -> None:
     view = watched.page
     view.goto((site / "notebook.html").as_uri())
     shown(view)

@@ -36,7 +36,7 @@ def _edges(picture: Any) -> dict[str, str]:
     return dict(result)
 
 
-def test_the_source_of_mxnet() -> None:
+def test_the_source_of_a_picture_is_mxnets() -> None:
     picture = mx.viz.plot_network(lenet())
     assert isinstance(picture, graphviz.Digraph)
     lines = ["digraph plot {"]
@@ -61,7 +61,7 @@ def test_shapes_and_dtypes_stand_at_the_edges() -> None:
     assert edges["pool1 -> tanh1"] == "4x24x24(float16)"
 
 
-def test_weights_and_attributes_of_nodes() -> None:
+def test_weights_and_attributes_of_nodes_are_drawn() -> None:
     picture = mx.viz.plot_network(
         lenet(), title="my net", save_format="png", node_attrs={"shape": "oval", "fixedsize": "false"},
         hide_weights=False,
@@ -93,7 +93,7 @@ def test_wrong_arguments_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         mx.viz.plot_network(lenet())
 
 
-def test_pictures_without_the_program_dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pictures_need_the_program_dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     picture = mx.viz.plot_network(lenet(), shape={"data": (1, 1, 28, 28)})
     shown = picture._repr_mimebundle_()["image/svg+xml"]

@@ -61,21 +61,23 @@ def _table(rows: list[tuple[str, ...]], ends: list[int], total: int) -> list[str
     return [*lines, "=" * width, f"Total params: {total}", "_" * width]
 
 
-def test_the_table_of_mxnet(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_is_mxnets(capsys: pytest.CaptureFixture[str]) -> None:
     mx.viz.print_summary(lenet(), shape={"data": (1, 1, 28, 28)})
     assert capsys.readouterr().out.splitlines() == _table(ROWS, [52, 76, 88, 120], 6082)
     mx.viz.print_summary(lenet(), {"data": (8, 1, 28, 28)}, 80, [0.3, 0.5, 0.7, 1.0])
     assert capsys.readouterr().out.splitlines() == _table(ROWS, [24, 40, 56, 80], 6082)
 
 
-def test_without_shapes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_without_shapes_is_mxnets(capsys: pytest.CaptureFixture[str]) -> None:
     mx.viz.print_summary(lenet())
     counts = {"conv1(Convolution)": "4", "fc1(FullyConnected)": "10"}
     rows = [(r[0], "", counts.get(r[0], "0" if r[0] else ""), r[3]) for r in ROWS]
     assert capsys.readouterr().out.splitlines() == _table(rows, [52, 76, 88, 120], 14)
 
 
-def test_groups_embeddings_and_grouped_filters(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_counts_groups_embeddings_and_grouped_filters(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     data = mx.sym.Variable("data")
     deconvolution = mx.sym.Deconvolution(data, kernel=(3, 3), num_filter=2, name="deconv")
     ids = mx.sym.Variable("ids")

@@ -1,4 +1,4 @@
-"""Names of networks start again in every test; code that runs as a notebook's."""
+"""Automatic names of networks start again in every test; code can run as that of a notebook."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def lenet() -> mx.sym.Symbol:
 
 
 class TwoLayers(mx.gluon.HybridBlock):
-    """Attributes that are called otherwise than the library calls the layers."""
+    """Layers whose attributes have other names than the layers themselves."""
 
     def __init__(self):
         super().__init__()

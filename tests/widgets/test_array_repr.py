@@ -50,7 +50,7 @@ def test_pending_arrays_are_not_run() -> None:
     assert LIVE not in x._repr_mimebundle_() and x.to_dict()["state"] == "pending"
 
 
-def test_other_sessions_show_what_they_did() -> None:
+def test_other_sessions_show_text_as_before() -> None:
     x = ready(nd.ones((2, 3, 4)))
     assert set(x._repr_mimebundle_()) == {"text/plain", "text/html"}
     assert repr(x).endswith("<NDArray 2x3x4 @cpu(0)>")
@@ -63,7 +63,7 @@ def test_cards_remain_without_anywidget(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.usefixtures("notebook")
-def test_a_form_that_fails_breaks_no_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_display_form_does_not_break_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(x: Any) -> Any:
         raise ZeroDivisionError("oh")
 
@@ -90,7 +90,7 @@ def test_a_large_array_costs_what_is_shown() -> None:
     assert "values" not in wide.payload and wide.table()[1][0][2].startswith("≈ ")
 
 
-def test_each_number_is_its_own_and_no_level_between_the_extremes() -> None:
+def test_numbers_between_the_extremes_are_shown_exactly() -> None:
     header, rows = ArrayView(np.array([[1000, 1, 2, 0.5]])).table()
     assert header == ["", "0", "1", "2", "3"] and rows == [[0, "1000", "1", "2", "0.5"]]
     rows = ArrayView(np.arange(12, dtype=np.int8).reshape(3, 4)).table()[1]

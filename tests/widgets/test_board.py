@@ -18,20 +18,15 @@ from mixnet.widgets import StopTraining, TrainingBoard, View, live
 from mixnet.widgets.board.data import CAPACITY, RECENT, Series, png
 from mixnet.widgets.board.sender import Sender
 from mixnet.widgets.board.store import Store
+from tests.threads import in_threads
+from tests.waiting import join, until
 
-PATIENCE = 60  # seconds until a test gives up; nothing waits so long
+PATIENCE = 60  # seconds until a test fails; nothing takes that long
 
 
 def curve(board: TrainingBoard, name: str) -> dict:
     (result,) = [series for series in board.payload["series"] if series["name"] == name]
     return result
-
-
-def until(condition) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.005)
 
 
 # ---- what it keeps -----------------------------------------------------------------------------
@@ -79,11 +74,11 @@ def test_values_that_are_not_finite_leave_a_gap() -> None:
         ("trainable", "trainable"),
     ],
 )
-def test_groups(name: str, group: str) -> None:
+def test_curves_are_grouped_by_their_names(name: str, group: str) -> None:
     assert Series(name).group == group
 
 
-def test_logged_arrays_are_those_of_their_moment() -> None:
+def test_later_writes_do_not_change_logged_arrays() -> None:
     board = TrainingBoard()
     total = mx.nd.zeros((2,))
     for _ in range(3):
@@ -100,7 +95,7 @@ def test_logging_runs_nothing() -> None:
     x = mx.nd.ones((3,)) * 2
     board.log(loss=x)
     board.histogram("x", x)
-    time.sleep(0.3)  # the sending thread has looked at it
+    in_threads(1, lambda _: board._publish())  # as the sending thread does
     assert x.to_dict()["state"] == "pending" and mx.runtime.counters()["flushes"] == before
     assert curve(board, "loss")["value"] == [2], "its own thread may read"
 
@@ -368,7 +363,7 @@ def test_the_page_gets_few_updates_and_the_last_one(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.skipif(not live.available(), reason="pip install 'mixnet[widgets]'")
-def test_waiting_says_the_last_state_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_sends_the_last_state_again(monkeypatch: pytest.MonkeyPatch) -> None:
     board, sent = TrainingBoard(), []
     monkeypatch.setattr(type(board.widget), "send_state", lambda self, key=None: sent.append(
         (threading.current_thread().name, self.payload["status"], key)
@@ -400,7 +395,9 @@ def test_the_sending_thread_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert curve(board, "a")["value"] == [1, 2]
 
 
-def test_news_while_the_sending_thread_ends_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_news_that_arrive_while_the_sending_thread_ends_are_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("mixnet.widgets.board.sender.IDLE", 0.01)
     sent: list[bool] = []
     board = SimpleNamespace(
@@ -544,7 +541,7 @@ def test_a_gluon_loop_is_the_same_with_and_without_board(digits) -> None:
     assert board.status == "done"
 
 
-def test_estimator(digits) -> None:
+def test_an_estimator_logs_to_a_board_and_is_stopped_by_it(digits) -> None:
     from mixnet.gluon.contrib.estimator import Estimator
 
     x, y = digits
@@ -585,7 +582,7 @@ def test_estimator(digits) -> None:
     assert board.wait(PATIENCE) and ended == [True] and board.status == "stop"
 
 
-def test_module_fit(digits) -> None:
+def test_module_fit_logs_to_a_board_and_is_stopped_by_it(digits) -> None:
     x, y = digits
     data = mx.sym.var("data")
     hidden = mx.sym.Activation(mx.sym.FullyConnected(data, num_hidden=32), act_type="relu")
@@ -634,7 +631,7 @@ def test_a_pause_does_not_count_as_a_slow_step(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_computed_values_are_drawn_while_the_loop_waits_for_others() -> None:
-    """A loop that has recorded all its steps waits for them without keeping others from reading."""
+    """A loop that waits for its recorded steps does not block other readers."""
     store, is_waiting, go_on = Store(), threading.Event(), threading.Event()
 
     def slow() -> np.ndarray:
@@ -651,12 +648,12 @@ def test_computed_values_are_drawn_while_the_loop_waits_for_others() -> None:
     store.drain(False)
     assert [value for _, value in store._series["loss"].recent] == [2.0]
     go_on.set()
-    loop.join(60)
+    join(loop)
     assert [value for _, value in store._series["loss"].recent] == [2.0, 1.0]
 
 
 def test_the_throughput_counts_what_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A loop that records a hundred steps ahead is no faster for that."""
+    """A loop that records a hundred steps ahead does not count as faster."""
     now = [100.0]
     monkeypatch.setattr(
         "mixnet.widgets.board.store.time", SimpleNamespace(monotonic=lambda: now[0])

@@ -31,7 +31,7 @@ console.log(JSON.stringify(cases.map(([name, ...args]) => compute[name](...args)
 
 
 def in_page(cases: list[list[Any]]) -> list[Any]:
-    """What the page's functions give: each case is a function's name and its arguments."""
+    """Results of the page's functions; each case is the name of a function and its arguments."""
     code = RUN % json.dumps(COMPUTE.as_uri())
     run = subprocess.run(
         ["node", "--input-type=module", "-e", code],
@@ -145,7 +145,7 @@ def test_filters_are_the_same_in_the_page() -> None:
         lambda: OpExplorer("attention", heads=4, head=2, mask="causal", keys=5),
     ],
 )  # fmt: skip
-def test_the_picture_shows_what_the_page_shows(make: Callable[[], OpExplorer]) -> None:
+def test_the_picture_agrees_with_the_page(make: Callable[[], OpExplorer]) -> None:
     view = make()
     settings = Path(COMPUTE.parent / "scene.js").as_uri()
     code = f"""

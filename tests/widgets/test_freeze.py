@@ -17,7 +17,7 @@ LIVE = "application/vnd.jupyter.widget-view+json"
 
 
 def saved_notebook(path: Path) -> Path:
-    """A notebook as JupyterLab saves it, with one view whose reader chose slice 2, and another's widget."""
+    """A notebook as JupyterLab saves it: a view whose reader chose slice 2, and a foreign widget."""
     view = ArrayView([[[1.0, 2.0]], [[3.0, 4.0]], [[5.0, 6.0]]])
     state = {"payload": view.payload, "state": {"slice": 2}, "_esm": "x" * 9000}
     widgets = {"state": {"m1": {"model_name": "AnyModel", "state": state}, "m2": {"state": {}}}}
@@ -46,7 +46,7 @@ def test_freeze_keeps_the_last_state(tmp_path: Path) -> None:
     assert main(["freeze", str(path)]) == 0 and path.read_text() == again
 
 
-def test_freeze_finds_the_state_by_the_place(tmp_path: Path) -> None:
+def test_freeze_identifies_a_view_by_its_place(tmp_path: Path) -> None:
     view = ArrayView([[1.0, 2.0]])
     state = {"payload": view.payload, "state": {"at": 1}, "place": "p7"}
     widgets = {"state": {"m1": {"model_name": "AnyModel", "state": state}}}

@@ -37,7 +37,7 @@ def small_net() -> nn.HybridSequential:
 
 
 def row(view: GraphView, name: str) -> dict:
-    """What the view knows of one node."""
+    """The data of one node in the view."""
     read = Reader(view.payload)
     i = read.names.index(name)
     return {
@@ -117,7 +117,7 @@ def test_a_network_is_the_same_hybridized_or_not_and_nothing_is_run() -> None:
 
 
 class OnNumPy(mx.library.Backend):
-    """Takes a dense layer and what follows it, and is never run here."""
+    """A backend for a dense layer and what follows it; these tests never run it."""
 
     def takes(self, node: Any) -> bool:
         return bool(node.name in ("dense", "bent", "doubled"))
@@ -144,7 +144,7 @@ def test_the_subgraph_of_a_backend_is_a_box() -> None:
 
 
 class OnlyConvolutions(mx.library.Backend):
-    """Takes convolutions and normalizations, and is never run here."""
+    """A backend for convolutions and normalizations; these tests never run it."""
 
     def takes(self, node: Any) -> bool:
         return bool(node.op.name in ("Convolution", "BatchNorm"))
@@ -328,7 +328,7 @@ def test_wrong_targets_are_refused(target, inputs, named, message) -> None:
         GraphView(target, *inputs, **named)
 
 
-def test_measured_facts() -> None:
+def test_measured_facts_are_shown_on_request() -> None:
     symbol = lenet()
     shapes = {"data": (2, 1, 28, 28)}
     view = GraphView(symbol, train=True, **shapes)
@@ -436,7 +436,7 @@ def test_selected_is_synchronized_in_both_directions() -> None:
     assert view.state == {"selected": "conv0"} and view.selected == "conv0"
 
 
-def test_devices_of_a_symbol() -> None:
+def test_devices_of_a_symbol_are_shown() -> None:
     with mx.AttrScope(ctx_group="first"):
         x = mx.sym.exp(mx.sym.Variable("x"), name="a")
     with mx.AttrScope(ctx_group="second"):
@@ -463,7 +463,7 @@ def test_resnet152_is_small() -> None:
     json.dumps(view.payload, allow_nan=False)
 
 
-def test_dtypes() -> None:
+def test_dtypes_of_nodes_are_shown() -> None:
     net = nn.Dense(2, in_units=3, dtype="float16", prefix="d_")
     view = GraphView(net, mx.nd.ones((2, 3), dtype=np.float16))
     assert row(view, "d_fwd")["dtype"] == "float16" and row(view, "d_weight")["bytes"] == 12
@@ -568,7 +568,7 @@ def test_gradients_are_drawn_when_all_arguments_are_passed() -> None:
     assert view.payload["direction"] == "forward and backward"
 
 
-def test_numbers_are_shown() -> None:
+def test_scalars_of_operations_are_shown() -> None:
     x = mx.sym.var("x")
     view = GraphView(x * 2 * 3.5, x=(3,))
     assert ">_mul_scalar 2<" in view.svg() and ">_mul_scalar 3.5<" in view.svg()

@@ -27,6 +27,7 @@ from mixnet.widgets import EngineTimeline, Look, MemoryView, live, page
 from mixnet.widgets.graph.payload import Reader
 from mixnet.widgets.look.numbers import BINS, numbers
 from mixnet.widgets.svg import text_width
+from tests.lines import line_within
 from tests.widgets.networks import TwoLayers
 
 
@@ -54,11 +55,6 @@ def example() -> tuple[Net, nd.NDArray, nd.NDArray, Look]:
 def row_of(view: Look, label: str) -> int:
     names, labels = view.payload["graph"]["names"], view.payload["labels"]
     return next(i for i, name in enumerate(names) if label in (name, labels.get(name)))
-
-
-def line_of(words: str) -> int:
-    lines, first = inspect.getsourcelines(Net)
-    return first + next(i for i, line in enumerate(lines) if words in line)
 
 
 def close(row: list[Any], array: Any) -> None:
@@ -113,7 +109,7 @@ def test_a_row_has_its_line_its_layer_its_task_and_its_pieces(example: Any) -> N
     *_, view = example
     wide = row_of(view, "wide")
     lines = [line for _, line in view.payload["places"][wide]]
-    assert lines[:2] == [line_of("x = self.wide(x)"), line_of("self.wide = ")]
+    assert lines[:2] == [line_within(Net, "x = self.wide(x)"), line_within(Net, "self.wide = ")]
     run = view.payload["engine"]["runs"][0]
     tasks = [run["strings"][name] for name in run["ops"]["name"]]
     assert sorted(tasks) == sorted(view.payload["memory"]["graphs"][0]["steps"]["name"])

@@ -7,7 +7,7 @@ from mixnet.widgets import EngineTimeline
 
 
 def test_the_engine_has_started_before_its_times_are_taken() -> None:
-    """Starting its threads takes longer than a small graph: the pane would be empty up to its right end."""
+    """Otherwise starting the threads, which takes longer than a small graph, would fill the pane."""
     net = mx.gluon.nn.Dense(2, in_units=3)
     net.initialize()
     with EngineTimeline() as whole:

@@ -163,7 +163,7 @@ def test_a_box_shows_the_line_of_its_layer() -> None:
     assert "net.add(nn.Dense(3))" in lines
 
 
-def test_xla_says_its_own_figure() -> None:
+def test_xla_reports_its_own_figure() -> None:
     view = MemoryView(small_symbol(), data=(8, 12), xla=True)
     check = view.payload["check"]
     assert check["outputs"] == 8 * 4 * 4, "the softmax"
@@ -221,7 +221,7 @@ def test_an_array_shows_the_lines_that_produced_it() -> None:
     assert log.to_dict()["allocations"][-1]["callers"][0]["text"].startswith("arrays")
 
 
-def test_most_arrays_of_a_long_log_are_left_out_and_it_is_said(monkeypatch: Any) -> None:
+def test_arrays_that_a_long_log_omits_are_counted(monkeypatch: Any) -> None:
     monkeypatch.setattr(memory_live, "LIMIT", 10)
     log = MemoryLog()
     for i in range(30):
@@ -247,7 +247,7 @@ def test_drawn_places_never_overlap() -> None:
     assert top == max(offset + size for offset, (_, _, size) in zip(offsets, lives, strict=True))
 
 
-def test_errors_say_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_messages_name_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AttributeTypeError, match=r"function has no memory plan.*MemoryView\.live"):
         MemoryView(lambda x: x)
     with pytest.raises(AttributeTypeError, match=r"by position, not data by name"):

@@ -1,6 +1,4 @@
-"""The playground: its training is the program's own, its numbers are NumPy's, and what it
-changes can be put back.
-"""
+"""The playground trains as a program does, shows NumPy's numbers, and its changes can be undone."""
 
 from __future__ import annotations
 
@@ -100,7 +98,7 @@ def test_numbers_are_of_activations_gradients_and_weights_now() -> None:
 
 
 class TestChanges:
-    def test_a_layer_that_is_off_hands_on_what_it_gets(self) -> None:
+    def test_a_disabled_layer_passes_its_input_on(self) -> None:
         x, y = data()
         net = network()
         view = Playground(net, x, y)
@@ -137,7 +135,7 @@ class TestChanges:
         for was, now in zip(before, weights(net), strict=True):
             np.testing.assert_array_equal(was, now)
 
-    def test_it_trains_on_without_the_layer(self) -> None:
+    def test_training_continues_without_a_disabled_layer(self) -> None:
         x, y = data()
         net = network(hybrid=True)
         view = Playground(net, x, y)
@@ -177,7 +175,7 @@ class TestChanges:
         np.testing.assert_array_equal(net(x).asnumpy(), out)
         assert view.payload["play"]["changes"] == {}
 
-    def test_the_learning_rate(self) -> None:
+    def test_the_learning_rate_can_be_changed(self) -> None:
         x, y = data()
         net = network()
         trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
@@ -190,7 +188,7 @@ class TestChanges:
             np.testing.assert_array_equal(was, now)
 
 
-def test_poison_shows_where_it_goes_and_trains_nothing() -> None:
+def test_poison_is_traced_and_does_not_change_weights() -> None:
     x, y = data()
     net = network()
     view = Playground(net, x, y)
@@ -218,7 +216,7 @@ def test_a_loss_that_is_not_finite_can_be_stored() -> None:
     assert "loss not finite" in view.summary()
 
 
-def test_buttons_of_the_page() -> None:
+def test_buttons_of_the_page_act_on_the_training() -> None:
     x, y = data()
     view = Playground(network(), x, y)
     for content in (
@@ -237,7 +235,7 @@ def test_buttons_of_the_page() -> None:
     assert view.payload["play"]["changes"] == {}
 
 
-def test_another_batch() -> None:
+def test_another_batch_can_be_chosen() -> None:
     x, y = data()
     view = Playground(network(), x, y)
     view.step(1, x + 1, y)

@@ -110,7 +110,7 @@ def test_a_task_too_early_and_a_thread_taken_twice_are_conflicts() -> None:
 
 
 def small_graph() -> dict[str, Any]:
-    """a -> b -> c, a -> c; a and c pointwise."""
+    """The graph a -> b -> c, a -> c, in which a and c are pointwise."""
     values = [
         {"name": n, "bytes": b, "out": n == "z"}
         for n, b in (("in", 10), ("x", 20), ("y", 30), ("z", 40))
@@ -122,7 +122,7 @@ def small_graph() -> dict[str, Any]:
     return {"kind": "fusion", "items": items, "values": values}
 
 
-def test_bytes_moved_by_hand() -> None:
+def test_moved_bytes_agree_with_a_count_by_hand() -> None:
     graph = small_graph()
     assert judge(graph, [0, 1, 2])["score"] == (10 + 20) + (20 + 30) + (20 + 30 + 40)
     assert judge(graph, [0, 0, 1])["score"] == (10 + 20 + 30) + (20 + 30 + 40)
@@ -283,13 +283,13 @@ def perceptron() -> nn.HybridSequential:
 
 
 @pytest.mark.parametrize("kind", ["memory", "tasks", "fusion"])
-def test_of_your_own_network(kind: str) -> None:
+def test_a_puzzle_can_be_made_from_any_network(kind: str) -> None:
     puzzle = Puzzle.of(perceptron(), mx.nd.ones((8, 16)), kind=kind, train=True)
     assert puzzle.payload["kind"] == kind and puzzle.conflicts == []
     assert puzzle.score >= min(scores(puzzle).values())
 
 
-def test_scores_stay_without_answers() -> None:
+def test_scores_remain_without_answers() -> None:
     hidden = Puzzle("memory", answers=False)
     assert all(each["place"] is None for each in hidden.payload["references"])
     assert scores(hidden) == scores(Puzzle("memory"))

@@ -25,7 +25,7 @@ TRUE = {"t_compute": 2e-4, "batch": 64, "serial": 0.0, "alpha": 3e-5, "beta": 1e
 
 def run_of(model: dict[str, Any], counts: tuple[int, ...], batch: float = 64, origin: str = "real devices",
            noise: float = 0.0) -> dict[str, Any]:  # fmt: skip
-    """A run made by the formula, spelled out here once more."""
+    """A run computed by the formula, which is repeated here."""
     rng = np.random.default_rng(1)
     points = []
     for n in counts:
@@ -53,7 +53,7 @@ ROUND = {
 """A model of round numbers, for results computed by hand."""
 
 
-def test_a_step_by_hand() -> None:
+def test_a_modelled_step_agrees_with_a_calculation_by_hand() -> None:
     model = {**ROUND, "overlap": 0.1}
     parts = step_parts(model, 4)
     # 0.1 s of computing; 2·3·0.002 = 0.012 of latency, 1.5 · 3e6 · 1e-8 = 0.045 of transfer, 0.01
@@ -174,7 +174,7 @@ def test_errors_name_the_wrong_value() -> None:
         measure_scaling(lambda contexts: 3, (1,), kind="cpu")  # type: ignore[arg-type, return-value]
 
 
-def test_parameter_servers_by_hand() -> None:
+def test_parameter_servers_agree_with_a_calculation_by_hand() -> None:
     # 8 workers, 2 servers of which each carries 4 times 3 MB at 10 ns a byte, once in and once out.
     served = {**ROUND, "jitter": 1.0, "servers": 2}
     parts = step_parts(served, 8)
@@ -193,7 +193,7 @@ def test_the_slowest_of_exponential_times() -> None:
 
 
 def measured(counts: tuple[int, ...], wrong: float = 1.0) -> Measured:
-    """Steps made by the formula, spelled out here once more; from 3 workers on ``wrong`` times as long."""
+    """Steps computed by the formula, repeated here; with 3 or more workers ``wrong`` times as long."""
     steps = []
     for n in counts:
         exchange = 2 * (n - 1) * 1e-3 + 2 * (n - 1) / n * 1e7 * 2e-9
@@ -269,7 +269,7 @@ def test_first_sight_names_only_what_is_drawn() -> None:
     assert "Nothing was measured" in alone.payload["sight"]["text"]
 
 
-def test_ten_machines_of_the_paper() -> None:
+def test_ten_machines_are_modelled_as_in_the_paper() -> None:
     view = ScalingView.ten_machines()
     seconds = 1_281_167 / view.predict(10)
     assert 1400 <= seconds < 1480  # the paper says 1,400; that none of it overlaps costs 5 %

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from mixnet.base import AttributeTypeError
 from mixnet.gluon import nn
 from mixnet.widgets import HybridizeStepper, View, page
 from mixnet.widgets.stepper import data as stepper_data
+from tests.lines import line_within
 
 FIXTURE = Path(__file__).parents[2] / "widgets" / "fixtures" / "stages.json"
 
@@ -35,11 +35,6 @@ class Net(gluon.HybridBlock):
         return self.out(F.relu(x) + F.relu(x))
 
 
-def line_of(words: str) -> int:
-    lines, first = inspect.getsourcelines(Net)
-    return first + next(i for i, line in enumerate(lines) if words in line)
-
-
 @pytest.fixture(scope="module")
 def view() -> HybridizeStepper:
     with mx.name.NameManager():  # names start again
@@ -54,7 +49,7 @@ def stage(view: HybridizeStepper, **expected: Any) -> dict[str, Any]:
 
 
 def lines_of(stage: dict[str, Any], number: int) -> list[str]:
-    """The text that a stage marks for a thing."""
+    """The lines of a stage's text that belong to a thing."""
     runs = next((row[1:] for row in stage["things"] if row[0] == number), [])
     lines = stage["text"].split("\n")
     return [
@@ -132,7 +127,7 @@ def test_nodes_of_every_stage_lead_to_the_same_things(view: HybridizeStepper) ->
 
 def test_lines_lead_to_operations(view: HybridizeStepper) -> None:
     things = view.payload["programs"][0]["things"]
-    expected = line_of("F.relu(self.norm(x))")
+    expected = line_within(Net, "F.relu(self.norm(x))")
     assert {each["name"] for each in things if [0, expected] in each.get("lines", ())} == {
         "net/batchnorm0_fwd", "net/net_relu0",
     }  # fmt: skip
@@ -203,7 +198,7 @@ def test_memory_plan_is_the_planners(view: HybridizeStepper) -> None:
     assert plan["alone"] >= plan["total"] >= plan["least"]
 
 
-def test_selection_by_name(view: HybridizeStepper) -> None:
+def test_nodes_are_selected_by_name(view: HybridizeStepper) -> None:
     view.select("relu1")
     assert view.selected == ["net/net_relu1"]
     view.select("hidden")
@@ -325,7 +320,7 @@ def shell() -> Iterator[Any]:
         InteractiveShell.clear_instance()
 
 
-def test_cell_magic_looks_then_runs(shell: Any) -> None:
+def test_cell_magic_shows_stages_and_runs_the_cell(shell: Any) -> None:
     shell.user_ns["count"] = 0
     view = shell.run_cell_magic("stages", "", "count += 1\ny = nd.relu(x)\nz = (y + 1).sum()\n")
     assert isinstance(view, HybridizeStepper)
@@ -337,14 +332,14 @@ def test_cell_magic_looks_then_runs(shell: Any) -> None:
     assert texts[1] == "count += 1" and texts[2] == "y = nd.relu(x)"
 
 
-def test_cell_magic_only_looks(shell: Any) -> None:
+def test_cell_magic_can_skip_running_the_cell(shell: Any) -> None:
     x = shell.user_ns["x"]
     view = shell.run_cell_magic("stages", "--only", "x[:] = x * 2\nfresh = x + 1\n")
     assert "fresh" not in shell.user_ns and view.payload["programs"]
     np.testing.assert_array_equal(x.asnumpy(), [[1.0, -2.0]])
 
 
-def test_cell_magic_says_what_it_takes(shell: Any) -> None:
+def test_cell_magic_refuses_unknown_options(shell: Any) -> None:
     with pytest.raises(mx.MXNetError, match=r"accepts only --only, not quick"):
         shell.run_cell_magic("stages", "quick", "x + 1")
 

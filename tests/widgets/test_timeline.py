@@ -66,7 +66,7 @@ def pushed(program) -> list[dict]:
 
 
 def serial_order(program) -> list[set[int]]:
-    """All that must end before each operation starts: earlier ones that it conflicts with, and theirs."""
+    """For each operation, all that must end before it: earlier conflicting ones and their predecessors."""
     before: list[set[int]] = []
     for i, (reads, writes) in enumerate(program):
         mine: set[int] = set()
@@ -89,7 +89,7 @@ def test_dependencies_are_those_of_serial_order(program) -> None:
     for earlier, later, _ in edges:
         before[later] |= {earlier, *before[earlier]}
     assert before == serial_order(program)
-    # And the engine kept to them.
+    # The engine respected them.
     ended = {int(r["name"]): r["ended"] for r in rows}
     started = {int(r["name"]): r["started"] for r in rows}
     assert all(ended[earlier] <= started[later] for earlier, later, _ in edges)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import re
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from xml.etree import ElementTree
@@ -15,6 +17,7 @@ import pytest
 
 import mixnet as mx
 from mixnet.widgets import View, live, page
+from mixnet.widgets.board import store
 from mixnet.widgets.sight import MEANINGS, plain
 from tests import processes
 from tests.widgets.examples import EXAMPLES
@@ -22,6 +25,14 @@ from tests.widgets.examples import EXAMPLES
 BUDGET = 47_000  # bytes of a bundle; one copy for each live view is sent to the page
 # It contains the graph, the memory view and the timeline; see docs/concepts/widgets.md.
 OWN_BUDGET = {"look": 105_000}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _boards_without_throughput() -> Iterator[None]:
+    """A live board samples its throughput after a while, which may be between two pictures of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "_SAMPLE", math.inf)
+        yield
 
 
 @pytest.fixture(scope="module", params=sorted(EXAMPLES))
@@ -64,13 +75,13 @@ def test_the_picture_is_well_formed_and_says_what_it_is(view: View) -> None:
     assert float(root.get("width")) <= 1400, "wider than a notebook's page"
 
 
-def test_png(view: View, tmp_path) -> None:
+def test_a_view_is_saved_as_png(view: View, tmp_path) -> None:
     pytest.importorskip("resvg_py", reason="to_png needs resvg_py: pip install 'mixnet[widgets]'")
     assert view.to_png(tmp_path / "a.png")[:8] == b"\x89PNG\r\n\x1a\n"
     assert (tmp_path / "a.png").stat().st_size > 500
 
 
-def test_table_and_summary(view: View) -> None:
+def test_a_view_has_a_table_and_a_summary(view: View) -> None:
     header, rows = view.table()
     rows = [list(row) for row in rows]
     assert rows and all(len(row) == len(header) for row in rows)

@@ -130,7 +130,7 @@ class TestWhyItIsAlive:
         state = updater.states[0]
         assert "a state of the optimizer SGD" in all_of(mx.why(state))
 
-    def test_pending(self) -> None:
+    def test_pending_arrays_are_explained(self) -> None:
         x = mx.nd.ones((3,)) * 2
         assert "not been computed yet" in all_of(mx.why(x))
 
@@ -280,7 +280,7 @@ class TestInterpretedOrCompiled:
             mx.why("gone.py:1")
 
 
-def test_the_still_form_prints_answers() -> None:
+def test_the_static_form_prints_answers() -> None:
     view = MemoryView(small_symbol(), data=(8, 12), xla=False)
     still = view.html()
     answer = still[still.index("<summary>Why is it still in memory?</summary>") :]
@@ -295,7 +295,7 @@ class TestFusedAndLayout:
         assert "3 times" in rule("fusion", "kernel", 3, False)
         assert "records no reason" in rule("fusion", "kernel", 1, False)
 
-    def test_look(self) -> None:
+    def test_look_answers_questions(self) -> None:
         view = mx.look(convolutional(), mx.nd.ones((2, 3, 8, 8)))
         p = view.payload
         by_label = {label: name for name, label in p["labels"].items()}
@@ -315,7 +315,7 @@ class TestFusedAndLayout:
         with pytest.raises(MXNetError, match=r"nothing is named 'conv9'; the names are "):
             mx.why(view, "conv9")
 
-    def test_the_stepper(self) -> None:
+    def test_the_stepper_answers_questions(self) -> None:
         net = convolutional()
         net.hybridize()
         x = mx.nd.ones((2, 3, 8, 8))

@@ -210,7 +210,7 @@ def test_entropy_finds_mxnets_thresholds() -> None:
     np.testing.assert_allclose(max(thresholds), 11.325875, rtol=0.02)
 
 
-def test_the_steps_one_by_one() -> None:
+def test_quantization_can_be_done_step_by_step() -> None:
     sym = residual()
     arguments, states = arrays_of(sym, data=DATA.shape)
     actual, parameters, moving, collector = quantization.quantize_graph(
@@ -264,7 +264,7 @@ def test_wrong_options_are_refused(options: dict[str, Any], says: str) -> None:
 
 @pytest.mark.parametrize("mode", ["naive", "entropy"])
 @pytest.mark.parametrize("number", [np.nan, -np.inf])
-def test_examples_that_are_not_finite(mode: str, number: float) -> None:
+def test_examples_that_are_not_finite_are_refused(mode: str, number: float) -> None:
     data = DATA.copy()
     data[0, 0, 0, 0] = number
     with pytest.raises(
@@ -273,7 +273,7 @@ def test_examples_that_are_not_finite(mode: str, number: float) -> None:
         quantized(chain(), data=data, calib_mode=mode)
 
 
-def test_parameters_in_half_precision() -> None:
+def test_parameters_in_half_precision_are_refused() -> None:
     half = {"c_weight": mx.nd.zeros((4, 4, 1, 1), dtype="float16")}
     with pytest.raises(DTypeError, match=r"'c_weight' is float16.*net\.cast\('float32'\)"):
         quantization.quantize_model(chain(), half, {}, calib_mode="none")
@@ -292,13 +292,13 @@ def test_arguments_of_a_wrong_kind_are_refused() -> None:
 
 @pytest.mark.parametrize("name", ["excluded_sym_names", "excluded_op_names"])
 @pytest.mark.parametrize("names", ["f", 3, [3]])
-def test_names_that_are_not_listed(name: str, names: Any) -> None:
+def test_names_must_be_in_a_list(name: str, names: Any) -> None:
     """MXNet 1.9.1 raises a ValueError; the letters of a string are not the names."""
     with pytest.raises(ValueError, match=f"{name} must be a list of strings"):
         quantization.quantize_model(chain(), {}, {}, calib_mode="none", **{name: names})
 
 
-def test_layers_of_a_network_that_are_not_listed() -> None:
+def test_layers_of_a_network_must_be_in_a_list() -> None:
     net = mx.gluon.nn.HybridSequential()
     net.add(mx.gluon.nn.Dense(2, in_units=2))
     net.initialize()

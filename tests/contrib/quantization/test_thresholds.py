@@ -20,7 +20,7 @@ def normal() -> np.ndarray:
 @pytest.mark.parametrize(
     ("bins", "threshold", "divergence"), [(255, 3.4100113, 0.11034508), (127, 3.429134, 0.1139297)]
 )
-def test_the_threshold_of_a_histogram(
+def test_thresholds_of_histograms_are_mxnets(
     normal: np.ndarray, bins: int, threshold: float, divergence: float
 ) -> None:
     least, most, actual, lost = _get_optimal_threshold(histogram(normal), "int8", bins)

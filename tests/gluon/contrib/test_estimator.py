@@ -1,4 +1,4 @@
-"""The estimator: its log lines and numbers are MXNet's, and its files resume where they ended."""
+"""The estimator: its log lines and numbers are MXNet's, and training resumes from its checkpoints."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _net(kind: type = nn.Sequential) -> nn.Block:
 
 
 class _Lines(logging.Handler):
-    """Keeps what is logged, times left out."""
+    """Stores log lines without their times."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ def test_a_run_logs_and_computes_what_mxnet_does() -> None:
     assert [each.get() for each in estimator.val_metrics] == [("validation accuracy", 0.6)]
 
 
-def test_lines_between_batches() -> None:
+def test_progress_is_logged_between_batches() -> None:
     estimator, lines = _estimator()
     train, val = _loaders()
     handler = es.LoggingHandler(log_interval=2, metrics=estimator.train_metrics)
@@ -152,7 +152,7 @@ def test_a_monitor_that_is_nan_is_reported(tmp_path: Path) -> None:
             estimator.fit(train, epochs=1, event_handlers=[make(mx.metric.Accuracy())])
 
 
-def test_checkpoints_and_going_on(tmp_path: Path) -> None:
+def test_training_resumes_from_checkpoints(tmp_path: Path) -> None:
     folder = str(tmp_path)
     train, val = _loaders()
     estimator, lines = _estimator()
@@ -288,7 +288,7 @@ def test_several_contexts_and_a_custom_batch_processor_train() -> None:
     assert estimator.train_metrics[0].get()[1] == pytest.approx(0.6)
 
 
-def test_arguments_of_another_kind() -> None:
+def test_arguments_of_a_wrong_kind_are_refused() -> None:
     net, loss = _net(), gluon.loss.L2Loss()
     trainer = gluon.Trainer(net.collect_params(), "sgd")
     for options, message in (
@@ -320,7 +320,7 @@ def test_arguments_of_another_kind() -> None:
 
 
 @pytest.mark.parametrize("arguments", [{"epochs": 0}, {"batches": 0}, {"epochs": 0, "batches": 0}])
-def test_no_epochs_and_no_batches(arguments: dict[str, int]) -> None:
+def test_at_least_one_epoch_or_batch_is_required(arguments: dict[str, int]) -> None:
     estimator, lines = _estimator()
     with pytest.raises(ValueError, match="at least 1, not epochs"):
         estimator.fit(_loaders()[0], **arguments)

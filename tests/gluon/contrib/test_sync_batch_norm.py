@@ -117,7 +117,7 @@ def test_trains_as_batch_norm_on_one_device(
     np.testing.assert_allclose(prediction, prediction_alone, rtol=1e-3, atol=1e-4)
 
 
-def test_in_a_module_on_two_contexts() -> None:
+def test_a_module_on_two_contexts_trains_as_on_one() -> None:
     def fitted(contexts: list[mx.Context], symbol: Any) -> dict[str, np.ndarray]:
         net = mx.sym.FullyConnected(symbol(mx.sym.var("data")), num_hidden=3, name="fc")
         module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"), context=contexts)
@@ -135,7 +135,7 @@ def test_in_a_module_on_two_contexts() -> None:
         np.testing.assert_allclose(over[name], value, rtol=1e-3, atol=1e-5, err_msg=name)
 
 
-def test_called_twice_by_each_device(layer: gluon.Block) -> None:
+def test_a_layer_may_be_called_twice_by_each_device(layer: gluon.Block) -> None:
     with autograd.record():
         results = [(layer(x), layer(x * 2)) for x in parts()]
     for place in (0, 1):
@@ -143,7 +143,7 @@ def test_called_twice_by_each_device(layer: gluon.Block) -> None:
         np.testing.assert_allclose(actual, expected(), atol=1e-4)
 
 
-def test_threads_that_call_one_device_each(layer: gluon.Block) -> None:
+def test_each_device_may_have_its_own_thread(layer: gluon.Block) -> None:
     results: list[Any] = [None, None]
     xs = parts()
 
@@ -158,7 +158,7 @@ def test_threads_that_call_one_device_each(layer: gluon.Block) -> None:
     np.testing.assert_allclose(np.concatenate(results), expected(), atol=1e-4)
 
 
-def test_prediction_is_by_itself(layer: gluon.Block) -> None:
+def test_prediction_does_not_wait_for_other_devices(layer: gluon.Block) -> None:
     x = parts()[0]
     np.testing.assert_allclose(layer(x).asnumpy(), x.asnumpy(), rtol=1e-4)
 
@@ -168,12 +168,12 @@ def test_prediction_is_by_itself(layer: gluon.Block) -> None:
 
 @pytest.fixture
 def nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread that another test left running would be waited for, as it may call for the other device."""
+    """No other thread runs: the layer would wait for it, since it might call for the other device."""
     monkeypatch.setattr(meeting, "_MOST_SECONDS", 0)
 
 
 @pytest.mark.usefixtures("nobody_else")
-def test_a_result_that_is_read_too_early(layer: gluon.Block) -> None:
+def test_a_result_read_too_early_is_an_error(layer: gluon.Block) -> None:
     with autograd.record():
         result = layer(parts()[0])
     with pytest.raises(MXNetError, match=r"is over 2 devices.* only cpu\(0\) had called it.*num_d"):
@@ -191,7 +191,7 @@ def test_waitall_raises_the_error(layer: gluon.Block) -> None:
     np.testing.assert_allclose(normalized(layer), expected(), atol=1e-4)
 
 
-def test_an_error_on_the_way_to_the_next_device(layer: gluon.Block) -> None:
+def test_an_error_before_the_next_device_is_raised(layer: gluon.Block) -> None:
     result = None
     with pytest.raises(ValueError, match="the second device"), autograd.record():
         result = layer(parts()[0])
@@ -201,7 +201,7 @@ def test_an_error_on_the_way_to_the_next_device(layer: gluon.Block) -> None:
     np.testing.assert_allclose(normalized(layer), expected(), atol=1e-4)
 
 
-def test_a_part_that_fails(layer: gluon.Block) -> None:
+def test_a_failing_part_fails_all_parts(layer: gluon.Block) -> None:
     class Fails(mx.operator.CustomOp):
         def forward(self, *_: Any) -> None:
             raise ValueError("no data on this device")
@@ -220,7 +220,7 @@ def test_a_part_that_fails(layer: gluon.Block) -> None:
     np.testing.assert_allclose(normalized(layer), expected(), atol=1e-4)
 
 
-def test_a_gradient_of_a_gradient(layer: gluon.Block) -> None:
+def test_second_derivatives_are_refused(layer: gluon.Block) -> None:
     xs = parts()
     for x in xs:
         x.attach_grad()

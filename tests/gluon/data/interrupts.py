@@ -1,4 +1,4 @@
-"""Ctrl-C at every line of the main process' side of a DataLoader: no worker is left, the next epoch is whole.
+"""Ctrl-C at every line of a DataLoader in the main process: no worker is left, the next epoch is complete.
 
 Run by ``test_interrupts.py``, in a process of its own.
 """
@@ -25,14 +25,14 @@ COUNT = 9
 
 
 def press(frame: Any) -> None:
-    """What Python does when Ctrl-C was pressed and it looks for signals."""
+    """Call the handler of SIGINT, as Python does after Ctrl-C."""
     handler = signal.getsignal(signal.SIGINT)
     if callable(handler):  # workers take none
         handler(signal.SIGINT, frame)
 
 
 class Injector:
-    """Presses Ctrl-C at one line, the ``time``-th time that it is reached; or notes all lines."""
+    """Presses Ctrl-C when a line is reached for the ``time``-th time; without a line, counts all lines."""
 
     def __init__(self, line: tuple[str, int] | None = None, time: int = 1, again: int = 0):
         self.line, self.time, self.again = line, time, again
@@ -62,7 +62,7 @@ class Injector:
 
 
 def children() -> list[int]:
-    """Processes of this one, zombies too."""
+    """The children of this process, including zombies."""
     result = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     return [int(each) for each in result]
 

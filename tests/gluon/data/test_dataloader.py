@@ -30,7 +30,7 @@ ways = pytest.mark.parametrize("way", WAYS, ids=NAMES)
 
 @pytest.fixture
 def children():
-    """The worker processes that a test has started, and that are there."""
+    """The running worker processes that a test has started."""
     gc.collect()
     before = {each.pid for each in multiprocessing.active_children()}
     return lambda: [p for p in multiprocessing.active_children() if p.pid not in before]

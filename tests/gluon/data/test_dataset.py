@@ -22,7 +22,7 @@ def _list(dataset: data.Dataset) -> list:
     return [dataset[i] for i in range(len(dataset))]
 
 
-def test_parts_of_a_dataset() -> None:
+def test_datasets_are_filtered_sharded_and_shortened() -> None:
     numbers = data.SimpleDataset(list(range(10)))
     assert _list(numbers.filter(lambda x: x % 3 == 0)) == [0, 3, 6, 9]
     assert [_list(numbers.shard(3, i)) for i in range(3)] == [[0, 1, 2, 3], [4, 5, 6], [7, 8, 9]]
@@ -69,7 +69,7 @@ def test_array_dataset_hands_out_rows() -> None:
         len(data.Dataset())
 
 
-def test_records_of_a_file() -> None:
+def test_records_of_a_file_are_read_by_index() -> None:
     records = data.RecordFileDataset(str(FIXTURES / "indexed.rec"))
     assert len(records) == 4 and records[0] == b"hello world"
     again = pickle.loads(pickle.dumps(records))
@@ -89,7 +89,9 @@ def test_random_order_is_numpys() -> None:
         ("rollover", [2, 3, 2], [[4, 4], [4, 4, 4]]),
     ],
 )
-def test_batches_and_what_is_left(last: str, lengths: list, epochs: list) -> None:
+def test_the_last_batch_is_kept_discarded_or_rolled_over(
+    last: str, lengths: list, epochs: list
+) -> None:
     batches = data.BatchSampler(data.SequentialSampler(10), 4, last)
     results = [len(batches)]
     for sizes in epochs:
@@ -112,7 +114,7 @@ def test_an_unknown_last_batch_is_an_error_when_it_matters() -> None:
         len(batches)
 
 
-def test_other_samplers() -> None:
+def test_samplers_filter_and_stride() -> None:
     chosen = data.FilterSampler(lambda x: x > 5, data.SimpleDataset(list(range(8))))
     assert list(chosen) == [6, 7] and len(chosen) == 2
     assert list(IntervalSampler(7, 3)) == [0, 3, 6, 1, 4, 2, 5]

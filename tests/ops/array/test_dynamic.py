@@ -11,7 +11,7 @@ import mixnet as mx
 from mixnet import gluon, nd, np
 
 
-def test_boolean_mask_and_its_gradient() -> None:
+def test_boolean_mask_has_a_gradient() -> None:
     data = nd.array([[1, 2], [3, 4], [5, 6]])
     data.attach_grad()
     with mx.autograd.record():
@@ -24,7 +24,7 @@ def test_boolean_mask_and_its_gradient() -> None:
         nd.contrib.boolean_mask(data, nd.array([0, 1]))
 
 
-def test_masks_as_indices() -> None:
+def test_masks_as_indices_have_gradients() -> None:
     x = np.array([[1.0, 2.0], [3.0, 4.0]])
     x.attach_grad()
     with mx.autograd.record():
@@ -39,7 +39,7 @@ def test_masks_as_indices() -> None:
     assert z.tolist() == [7, 0, 8]
 
 
-def test_nonzero_unique_bincount() -> None:
+def test_nonzero_unique_and_bincount_are_numpys() -> None:
     x = np.array([[0, 2], [2, 1]], dtype="int32")
     for actual, expected in zip(np.nonzero(x), onp.nonzero(x.asnumpy()), strict=True):
         onp.testing.assert_array_equal(actual.asnumpy(), expected)
@@ -174,13 +174,13 @@ def test_dropout_on_both_sides_of_a_cut_draws_each_time() -> None:
         (lambda F, a: F.np.where(a > 1)[1], [2, 1, 2, 2]),
     ],
 )
-def test_functions_of_np_in_hybridized_blocks(function: Any, expected: Any) -> None:
+def test_functions_of_np_run_in_hybridized_blocks(function: Any, expected: Any) -> None:
     with mx.util.np_shape(True), mx.util.np_array(True):
         actual = hybridized(function)(np.array([[1.0, 0, 3], [0, 5, 6], [1, 0, 3]]))
         assert actual.tolist() == expected
 
 
-def test_unique_with_all_it_returns_in_a_hybridized_block() -> None:
+def test_unique_returns_all_results_in_a_hybridized_block() -> None:
     with mx.util.np_shape(True), mx.util.np_array(True):
         net = hybridized(lambda F, a: F.np.unique(a, True, True, True, axis=0))
         actual = net(np.array([[1.0, 0, 3], [0, 5, 6], [1, 0, 3]]))
@@ -208,7 +208,7 @@ def test_a_forward_on_arrays_runs_operator_by_operator() -> None:
     assert len(calls) == 3  # one trace that failed
 
 
-def test_a_symbol_file_keeps_it(tmp_path: Any) -> None:
+def test_a_symbol_file_keeps_shapes_that_depend_on_values(tmp_path: Any) -> None:
     net = hybridized(lambda F, x, m: F.contrib.boolean_mask(x, m))
     net(nd.array(DATA), nd.array(MASK))
     net.export(str(tmp_path / "net"))

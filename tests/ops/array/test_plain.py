@@ -29,7 +29,7 @@ def equal(actual, expected):
 @each_record("dtype", DTYPES)
 @each_record("axes", AXES)
 @each_record("keepdims", [False, True])
-def test_sums_and_means(dtype, axes, keepdims):
+def test_sums_and_means_agree_with_jax(dtype, axes, keepdims):
     with jax.enable_x64(True):
         data = numbers(dtype, 3, 4, 5)
         equal(plain.total(data, axes, keepdims), jnp.sum(data, axes, keepdims=keepdims))
@@ -40,7 +40,7 @@ def test_sums_and_means(dtype, axes, keepdims):
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
-def test_repeated_along_axes(axis):
+def test_reduced_arrays_are_repeated_along_axes(axis):
     data = numbers("float32", 2, 3, 4)
     reduced = data.sum(axis)
     expected = jnp.broadcast_to(jnp.expand_dims(reduced, axis), data.shape)
@@ -53,14 +53,14 @@ def test_repeated_along_axes(axis):
 
 @each_record("axis", [0, 1, 2])
 @each_record("shape", [(), (2,), (2, 5)])
-def test_slices(axis, shape):
+def test_slices_agree_with_take(axis, shape):
     data = numbers("float32", 3, 4, 5)
     places = jnp.asarray(np.random.default_rng(1).integers(0, 3, shape))
     equal(slices_at(data, places, axis), jnp.take(data, places, axis))
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
-def test_elements(axis):
+def test_elements_agree_with_take_along_axis(axis):
     data = numbers("float32", 3, 4, 5)
     rest = [n for i, n in enumerate(data.shape) if i != axis]
     places = jnp.asarray(np.random.default_rng(1).integers(0, 3, rest))
@@ -68,7 +68,7 @@ def test_elements(axis):
     equal(elements_at(data, places, axis), expected)
 
 
-def test_nothing_is_chosen_from_nothing():
+def test_choosing_from_an_empty_array_is_an_error():
     nothing = jnp.zeros((0, 4))
     with pytest.raises(IndexError, match="empty"):
         slices_at(nothing, jnp.zeros(2, int), 0)
@@ -76,7 +76,7 @@ def test_nothing_is_chosen_from_nothing():
 
 @pytest.mark.parametrize("axis", [0, -1])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_softmax(axis, dtype):
+def test_softmax_and_its_gradient_agree_with_jax(axis, dtype):
     pairs = ((log_softmax_along, jax.nn.log_softmax), (softmax_along, jax.nn.softmax))
 
     def with_gradient(function, data, head):

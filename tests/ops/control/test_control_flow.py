@@ -62,7 +62,7 @@ def expected_gradient() -> np.ndarray:
 
 
 @pytest.mark.parametrize("hybrid", [False, True])
-def test_block(hybrid: bool) -> None:
+def test_loops_and_branches_of_blocks_learn(hybrid: bool) -> None:
     net = Loops()
     net.initialize()
     net.w.set_data(nd.array(W))
@@ -119,7 +119,7 @@ def loops_as_symbols() -> Any:
 
 
 @pytest.mark.parametrize("written", [False, True])
-def test_symbols(written: bool) -> None:
+def test_loops_and_branches_of_symbols_compute_the_same(written: bool) -> None:
     symbol = loops_as_symbols()
     if written:
         symbol = sym.load_json(symbol.tojson())

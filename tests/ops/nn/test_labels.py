@@ -22,7 +22,9 @@ Shape = tuple[int, ...]
         ((6,), (6,), False),
     ],
 )
-def test_labels_of_softmax_output(data: Shape, label: Shape, multi_output: bool) -> None:
+def test_softmax_output_accepts_labels_that_mxnet_accepts(
+    data: Shape, label: Shape, multi_output: bool
+) -> None:
     output = nd.SoftmaxOutput(nd.ones(data), nd.ones(label), multi_output=multi_output)
     assert output.shape == data
 
@@ -38,13 +40,13 @@ def test_labels_of_softmax_output(data: Shape, label: Shape, multi_output: bool)
         ((2, 3, 4), (8,), True),
     ],
 )
-def test_other_labels_of_softmax_output(data: Shape, label: Shape, multi_output: bool) -> None:
+def test_softmax_output_refuses_other_labels(data: Shape, label: Shape, multi_output: bool) -> None:
     with pytest.raises(mx.MXNetError, match="label"):
         nd.SoftmaxOutput(nd.ones(data), nd.ones(label), multi_output=multi_output)
 
 
 @pytest.mark.parametrize("name", ["Linear", "MAE", "Logistic"])
-def test_labels_of_regression(name: str) -> None:
+def test_regression_outputs_check_the_size_of_labels(name: str) -> None:
     output = getattr(nd, f"{name}RegressionOutput")
     assert output(nd.ones((2, 1)), nd.ones((2,))).shape == (2, 1)
     for label in ((6,), (3, 2)):

@@ -1,4 +1,4 @@
-"""Programs are compiled ahead of their first call, only once, by XLA's own count."""
+"""Programs are compiled ahead of their first call and only once, as XLA counts compilations."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_origin_of_arrays_causes_no_compilation(compilations: Count) -> None
     assert compilations() == before
 
 
-def test_a_training_loop_compiles_what_is_counted(compilations: Count) -> None:
+def test_a_training_loop_compiles_nothing_after_two_steps(compilations: Count) -> None:
     net = gluon.nn.HybridSequential()
     net.add(gluon.nn.Dense(7, activation="relu"), gluon.nn.BatchNorm(), gluon.nn.Dense(2))
     net.initialize(mx.init.One())  # weights by programs without inputs
@@ -84,7 +84,7 @@ def test_results_of_a_program_without_inputs_are_bound_to_the_device() -> None:
     np.testing.assert_array_equal(actual, [2, 3])
 
 
-def test_a_program_takes_arrays_that_are_not_bound_but_no_other_shapes() -> None:
+def test_a_program_accepts_unbound_arrays_but_no_other_shapes() -> None:
     context = Context("cpu", 0)
     spec = Spec.of((3,), np.dtype("float32"), context)
     program = compile_for(lambda scalars, x: [x * 2], 0, [spec], context)
@@ -105,7 +105,7 @@ def test_an_array_of_jax_is_moved_to_the_device_where_it_is_stored() -> None:
 
 
 @pytest.mark.filterwarnings("error:Error writing persistent compilation cache")
-def test_a_program_that_cannot_be_written_is_never_tried(
+def test_a_program_that_cannot_be_stored_is_never_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not onednn.available(cache_folder()):

@@ -1,4 +1,4 @@
-"""Compiled programs on disk: where, when not, and how much."""
+"""Compiled programs on disk: where and when they are stored, and how many."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_programs_are_stored_in_the_configured_folder(tmp_path: Path) -> None:
     first = {each.name: each.stat().st_mtime_ns for each in folder.iterdir()}
     assert any(name.endswith("-cache") for name in first)
     if os.name == "posix":
-        assert folder.stat().st_mode & 0o077 == 0, "for the owner alone"
+        assert folder.stat().st_mode & 0o077 == 0, "others can read the folder"
     run(MIXNET_CACHE_DIR=str(folder))
     second = {each.name for each in folder.iterdir() if each.name.endswith("-cache")}
     assert second == {name for name in first if name.endswith("-cache")}, "compiled again"
@@ -55,7 +55,7 @@ def test_the_cache_of_the_user_is_respected(tmp_path: Path) -> None:
     assert not (tmp_path / "ours").exists()
 
 
-def test_off_and_folders_that_cannot_be_written(tmp_path: Path) -> None:
+def test_no_folder_is_used_when_off_or_not_writable(tmp_path: Path) -> None:
     assert run(MIXNET_CACHE_DIR="off") == "None"
     file = tmp_path / "file"
     file.write_text("")
@@ -102,7 +102,7 @@ def test_only_complete_programs_are_loaded(tmp_path: Path) -> None:
     assert files.get("a") == b"2"
 
 
-@pytest.mark.skipif(os.name != "posix", reason="rights of POSIX systems")
+@pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
 @pytest.mark.parametrize(
     ("folder", "parent", "reason"),
     [
@@ -129,7 +129,7 @@ def test_a_folder_that_others_may_write_to_is_not_used(
 
 
 @pytest.mark.skipif(
-    os.name != "posix" or os.getuid() != 0, reason="only root may give folders away"
+    os.name != "posix" or os.getuid() != 0, reason="only root can change the owner of a folder"
 )
 def test_a_folder_of_another_user_is_not_used(tmp_path: Path) -> None:
     path = tmp_path / "programs"
@@ -161,5 +161,5 @@ def test_the_oldest_programs_are_removed_first(
     disk_cache.trim(tmp_path)
     assert sorted(p.name for p in tmp_path.glob("*-cache")) == ["p3-cache", "p4-cache"]
     (tmp_path / "p9-cache").write_bytes(bytes(1000))
-    disk_cache.trim(tmp_path)  # not twice a day
+    disk_cache.trim(tmp_path)  # runs once a day at most
     assert (tmp_path / "p9-cache").exists()

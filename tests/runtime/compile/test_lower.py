@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("compiling_at_once")
 
 
 def primitives(function, *arrays) -> Counter:
-    """How often each primitive of JAX occurs in what a function computes, inner ones too."""
+    """How often each primitive of JAX occurs in a function and in the functions that it calls."""
     result: Counter = Counter()
     waiting = [jax.make_jaxpr(function)(*arrays).jaxpr]
     while waiting:
@@ -69,7 +69,7 @@ def test_a_gradient_of_a_gradient_in_the_same_graph() -> None:
 
 
 class Recurrent(nn.HybridBlock):
-    """Two LSTM layers of 4 units, dropout between them: ``(time, 3, 4)`` to the same."""
+    """Two LSTM layers of 4 units with dropout between them; maps ``(time, 3, 4)`` to the same shape."""
 
     def __init__(self, rate: float):
         super().__init__()

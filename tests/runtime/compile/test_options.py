@@ -12,7 +12,7 @@ from mixnet.runtime.compile.options import QUICK, options_to_read, quick_options
 
 
 @pytest.mark.skipif("jax.default_backend() != 'cpu'", reason="the option is for CPUs")
-def test_a_program_to_read_has_the_instructions_of_one_to_run() -> None:
+def test_a_program_compiled_for_reading_has_the_instructions_of_the_optimized_one() -> None:
     def network(x: jax.Array, w: jax.Array) -> jax.Array:
         return jnp.tanh(lax.conv(x, w, (1, 1), "SAME") + 1).sum(axis=(2, 3))
 

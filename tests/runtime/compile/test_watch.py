@@ -1,4 +1,4 @@
-"""Whom the warning of many compiled programs is for."""
+"""When the warning about many compiled programs appears."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("compiling_at_once")
 
 
 @pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
+def low_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compile_watch, "_limit", 5)
     compile_watch.reset()
 
@@ -24,7 +24,7 @@ def read(array: nd.NDArray) -> None:
     (array * 2 - 0.5).asnumpy()
 
 
-def test_the_same_program_on_several_devices_causes_no_warning(few: None) -> None:
+def test_the_same_program_on_several_devices_causes_no_warning(low_limit: None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for size in (1001, 1002):
@@ -32,7 +32,7 @@ def test_the_same_program_on_several_devices_causes_no_warning(few: None) -> Non
                 read(nd.ones((size,), ctx=mx.cpu(device)))
 
 
-def test_a_new_shape_in_each_call_causes_a_warning(few: None) -> None:
+def test_a_new_shape_in_each_call_causes_a_warning(low_limit: None) -> None:
     with pytest.warns(CompileWarning, match=r"gets shapes \(2005,\) instead of \(2004,\)"):
         for size in range(2001, 2006):
             array = nd.array([1.0] * size, ctx=mx.cpu(1))

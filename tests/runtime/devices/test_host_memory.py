@@ -1,4 +1,4 @@
-"""Freed memory is kept only where it was asked for; options reach only programs that need them."""
+"""Freed memory is kept only on request; compiler options apply only to programs that need them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mixnet.runtime.devices.host_memory import keep_freed_memory
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's allocator")
 def test_a_large_block_reuses_freed_memory() -> None:
-    """Page faults of allocating, writing and freeing 64 MB, the second time: none, or all again."""
+    """The second allocation of 64 MB causes no page faults with the setting, and all of them without."""
     code = (
         "import ctypes, resource\n"
         "from mixnet.runtime.devices.host_memory import keep_freed_memory\n"
@@ -52,7 +52,7 @@ def test_a_large_block_reuses_freed_memory() -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's allocator")
 def test_unused_memory_is_returned() -> None:
-    """Resident memory with 256 MB in use, freed, and returned."""
+    """Resident memory stays after 256 MB are freed and falls when they are returned."""
     code = (
         "import numpy as np\n"
         "from mixnet.runtime.devices.host_memory import keep_freed_memory, return_freed_memory\n"

@@ -71,7 +71,7 @@ def test_threads_that_read_shards_concurrently_divide_once() -> None:
         def read(
             place: int, values: Any = values, barrier: Any = barrier, sums: Any = sums
         ) -> None:
-            barrier.wait()
+            barrier.wait(60)
             sums[place] = float(np.asarray(values[place].array).sum())
 
         in_threads(4, read)
@@ -124,7 +124,7 @@ def test_a_training_step_leaves_weights_and_gradients_undivided() -> None:
         np.testing.assert_allclose(weight.asnumpy(), expected, rtol=1e-6)
         own = net.weight.grad(ctx).asnumpy()
         np.testing.assert_array_equal(own, 2.0 * (ctx.device_id + 1) * np.ones((3, 5)))
-    # The next step takes up what was read, too.
+    # The next step also uses the shards that were read.
     with autograd.record():
         losses = [net(part).sum() for part in parts]
     autograd.backward(losses)

@@ -1,4 +1,4 @@
-"""Memory that only a result uses becomes its array's; shared memory is copied."""
+"""An array takes over memory that nothing else uses; shared memory is copied."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def is_shared(data: np.ndarray, memory: np.ndarray) -> bool:
 
 
 def aligned(count: int) -> np.ndarray:
-    """Numbers where XLA takes memory without a copy."""
+    """Numbers at an address that XLA accepts without a copy."""
     for _ in range(1000):
         data = np.arange(count, dtype=np.float32)
         if data.ctypes.data % 64 == 0:
@@ -42,8 +42,8 @@ def test_two_views_of_one_array_are_copied() -> None:
     assert not is_shared(one, other)
 
 
-def test_a_part_and_another_order_are_copied() -> None:
+def test_slices_and_transposed_arrays_are_copied() -> None:
     part = aligned(64)[32:]
     assert not is_shared(part, part)
-    turned = aligned(64).reshape(8, 8).T
-    assert not is_shared(turned, turned)
+    transposed = aligned(64).reshape(8, 8).T
+    assert not is_shared(transposed, transposed)

@@ -28,7 +28,7 @@ def numbers(groups: list[list[Any]]) -> list[list[np.ndarray]]:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8"])
-def test_sums_need_no_program(dtype: str) -> None:
+def test_sums_compile_no_program(dtype: str) -> None:
     groups = [group((2, 3), dtype), group((), dtype, 1), group((0, 2), dtype, 2)]
     nd.waitall()
     before = mx.runtime.counters()["programs_compiled"]
@@ -53,7 +53,7 @@ def test_sums_over_devices_share_no_memory() -> None:
 @pytest.mark.parametrize(
     "compression", [TwoBit(0.5), OneBit(0.1), Half("float16"), Half("bfloat16"), PowerSGD(2)]
 )
-def test_compressed_as_by_a_program(compression: Any) -> None:
+def test_compression_agrees_with_the_compiled_program(compression: Any) -> None:
     shape = (7, 5)
     states = compression.state_shapes(shape) if isinstance(compression, PowerSGD) else [shape]
     assert states is not None
@@ -66,7 +66,7 @@ def test_compressed_as_by_a_program(compression: Any) -> None:
         np.testing.assert_allclose(of_numpy, of_xla, rtol=1e-5, atol=1e-5)
 
 
-def test_a_frequent_exchange_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_frequently_run_exchange_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exchange.patience, "interpreted_runs", lambda cost: 2)
     monkeypatch.setattr(exchange, "_interpreted", {})
     on_mesh, programs = collective.on_mesh, []

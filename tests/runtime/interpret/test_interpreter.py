@@ -1,4 +1,4 @@
-"""Programs run without the compiler first, and go over to compiled ones at a fixed run."""
+"""Programs are interpreted first and switch to compiled ones at a fixed run."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_interpreted_and_compiled_training_print_the_same(hybridize: bool) -> No
         executable_cache.clear()
         step = step_of(hybridize)
         compiled = [step() for _ in range(4)]
-    # Adam divides by small numbers: sums in another order show.
+    # Adam divides by small numbers, so the order of sums is visible.
     np.testing.assert_allclose(interpreted, compiled, rtol=1e-4)
 
 
@@ -125,7 +125,7 @@ def test_a_compile_error_is_raised_at_the_switch_to_the_compiled_program(
         (x + 5).asnumpy()
 
 
-def test_an_interrupt_of_the_change_leaves_it_to_the_next_run(
+def test_an_interrupted_switch_is_made_by_the_next_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     real, calls = executable_cache.background.submit, []
@@ -185,10 +185,10 @@ def test_shapes_that_grow_compile_and_trace_little() -> None:
     for i, each in enumerate(sums, 2):
         np.testing.assert_allclose(each.asscalar(), expected[:i].sum(), rtol=1e-5)
     assert counted("programs_compiled") == 0
-    assert len(traced._traces) - before < 50  # the sums, at most: their axes are attributes
+    assert len(traced._traces) - before < 50  # at most the sums, whose axes are attributes
 
 
-def test_one_more_device() -> None:
+def test_a_result_is_on_the_context_of_its_input() -> None:
     x = nd.array([1.0, 2.0], ctx=mx.cpu(0))
     assert (x * 3).context == mx.cpu(0)
 
@@ -209,7 +209,7 @@ def test_background_jobs_run_in_order_and_keep_their_errors() -> None:
     assert done == [0, 1, 2, 3]
 
 
-def test_the_end_of_a_process_waits_for_what_is_being_compiled() -> None:
+def test_a_process_waits_for_its_running_compilation_at_exit() -> None:
     program = """
 import time, mixnet as mx
 from mixnet import nd
@@ -323,7 +323,7 @@ def test_an_interrupt_while_the_thread_starts_leaves_no_job_waiting(
 
 
 def test_operations_that_are_fused_cost_the_compiler_little() -> None:
-    """So a chain of them is compiled after some hundred runs, and a chain of products after many more."""
+    """A chain of them is compiled after a few hundred runs, a chain of products after many more."""
     context = mx.cpu().compute
     known = (((4, 4), np.dtype("float32")),) * 2
     add = runner.runner_of(find("elemwise_add"), (), known, 0, context).cost
@@ -334,7 +334,7 @@ def test_operations_that_are_fused_cost_the_compiler_little() -> None:
 
 
 def test_a_convolution_costs_the_compiler_more_than_a_hundred_times_its_run() -> None:
-    """And a compiled one saves less than half of its run, since both use the same kind of kernels."""
+    """Compiling saves less than half of a run, since both use the same kind of kernels."""
     statics, _ = find("Convolution").bind({"kernel": (3, 3), "num_filter": 64, "no_bias": True})
     shapes = (((8, 64, 28, 28), np.dtype("float32")), ((64, 64, 3, 3), np.dtype("float32")))
     cost = runner.runner_of(find("Convolution"), statics, shapes, 0, mx.cpu().compute).cost

@@ -13,7 +13,7 @@ from tests.each_record import each_record
     ("cost", "runs"),
     [
         (Cost(work=0.01, saving=0.005, compiling=0.5), 100),
-        (Cost(work=0.5, saving=0.4, compiling=0.1), 1),  # not long enough to wait for the compiler
+        (Cost(work=0.5, saving=0.4, compiling=0.1), 1),  # too short to wait for the compiler
         (Cost(work=4.0, saving=3.0, compiling=2.9), 0),
         (Cost(work=4.0, saving=1.4, compiling=2.9), 2),  # more work than compiling, yet no gain
         (Cost(work=0.0, saving=0.0, compiling=0.1), 10_000),
@@ -27,7 +27,7 @@ def test_a_program_is_compiled_when_that_pays(cost: Cost, runs: int) -> None:
     assert patience.interpreted_runs(cost) == pytest.approx(runs, abs=1 if runs > 100 else 0)
 
 
-def test_a_program_of_a_gpu_copies() -> None:
+def test_interpreting_a_program_of_a_gpu_costs_copies() -> None:
     near = Cost(work=0.001, saving=0.0005, compiling=0.1)
     away = away_from_device(near, arrays=10, nbytes=10_000_000)
     assert away.work == away.saving == pytest.approx(0.001 + 10 * 1e-5 + 0.001)

@@ -49,21 +49,21 @@ def push() -> nd.NDArray:
 def test_a_program_that_was_brief_once_runs_where_it_is_pushed_until_it_is_long(
     ways: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limits(monkeypatch, 0.0, 60.0)  # no call takes so little
+    limits(monkeypatch, 0.0, 60.0)  # every call takes longer than the lower limit
     push()
     push()
     assert ways == ["push", "push"]
-    limits(monkeypatch, 30.0, 60.0)  # every call does
+    limits(monkeypatch, 30.0, 60.0)  # every call is shorter than the lower limit
     push()
     push()
     assert ways == ["push", "push", "push", "claim"]
-    limits(monkeypatch, 0.0, 0.0)  # every call takes longer
+    limits(monkeypatch, 0.0, 0.0)  # every call is longer than the upper limit
     push()
     push()
     assert ways == ["push", "push", "push", "claim", "claim", "push"]
 
 
-def test_a_brief_program_is_pushed_where_it_reads_what_is_not_computed_yet(
+def test_a_brief_program_with_pending_inputs_is_pushed(
     ways: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = threading.Event()

@@ -51,7 +51,7 @@ def test_an_update_needs_no_second_copy(rule: str, states: int) -> None:
     step()
     after = {p.data()._value.array.unsafe_buffer_pointer() for p in parameters.values()}
     donated = mx.runtime.counters()["donated_bytes"]
-    # parameters, gradients and states are written where they stand
+    # Parameters, gradients and states are updated in place.
     assert donated >= 4 * SIZE * 4 * (1 + states)
     assert buffers == after
     expected = 4 * SIZE * 4 * (2 + states)
@@ -73,7 +73,7 @@ def test_referenced_arrays_are_never_donated(actions: list) -> None:
     shape = (128, 64)  # large enough to be donated
     arrays = [nd.array(np.full(shape, i, np.float32)) for i in range(2)]
     truth = [np.full(shape, i, np.float32) for i in range(2)]
-    stored: list[tuple] = []  # raw JAX arrays and what they held: a user's own references
+    stored: list[tuple] = []  # JAX arrays that the user references, and their contents
     for action, number in actions:
         i = number % len(arrays)
         if action == "add":

@@ -1,4 +1,4 @@
-"""Weights with a folded normalization: made once, never from parameters that have changed since."""
+"""Weights with a folded normalization are computed once and again when a parameter changes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.usefixtures("compiling_at_once")
 X = np.random.default_rng(0).standard_normal((2, 3, 8, 8)).astype("float32")
 
 
-def all_kept() -> list:
-    """What programs keep of weights that they made."""
+def all_folded() -> list:
+    """The folded weights that programs keep."""
     return [
         each
         for preparation in executable_cache._preparations.values()
@@ -27,7 +27,7 @@ def all_kept() -> list:
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept():
+def _empty_cache():
     executable_cache.clear()
 
 
@@ -45,8 +45,8 @@ def network() -> nn.HybridSequential:
     return net
 
 
-def as_written(net: nn.HybridSequential) -> np.ndarray:
-    """What the network gives without folding: its statistics as scale and shift."""
+def unfolded(net: nn.HybridSequential) -> np.ndarray:
+    """The network's result without folding, its statistics used as scale and shift."""
     x = nd.array(X)
     for layer in net:
         if isinstance(layer, nn.BatchNorm):
@@ -65,12 +65,12 @@ def test_weights_are_folded_once_for_all_batches(hybridized: bool) -> None:
     net = network()
     if hybridized:
         net.hybridize()
-    expected = as_written(net)
+    expected = unfolded(net)
     executable_cache.clear()
     for batch in (2, 2, 1, 2):
         actual = net(nd.array(X[:batch])).asnumpy()
         np.testing.assert_allclose(actual, expected[:batch], rtol=1e-4, atol=1e-5)
-    (stored,) = all_kept()
+    (stored,) = all_folded()
     assert [each.shape for each in stored.results] == [(4, 3, 3, 3), (4,), (5, 4, 3, 3), (5,)]
 
 
@@ -90,7 +90,7 @@ def test_a_changed_parameter_is_folded_again(change) -> None:
     change(net)
     actual = net(nd.array(X)).asnumpy()
     assert not np.allclose(actual, before)
-    np.testing.assert_allclose(actual, as_written(net), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(actual, unfolded(net), rtol=1e-4, atol=1e-5)
 
 
 def test_training_releases_the_folded_weights() -> None:
@@ -98,15 +98,15 @@ def test_training_releases_the_folded_weights() -> None:
     net.hybridize()
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
     net(nd.array(X)).wait_to_read()
-    assert len(all_kept()) == 1
+    assert len(all_folded()) == 1
     with autograd.record():
         loss = (net(nd.array(X)) ** 2).sum()
     loss.backward()
     trainer.step(2)
     nd.waitall()
     gc.collect()
-    assert not all_kept(), "memory of weights that are no longer used"
-    np.testing.assert_allclose(net(nd.array(X)).asnumpy(), as_written(net), rtol=1e-4, atol=1e-5)
+    assert not all_folded(), "unused folded weights are still in memory"
+    np.testing.assert_allclose(net(nd.array(X)).asnumpy(), unfolded(net), rtol=1e-4, atol=1e-5)
 
 
 def test_a_symbol_for_prediction_folds_weights_as_well() -> None:
@@ -117,9 +117,9 @@ def test_a_symbol_for_prediction_folds_weights_as_well() -> None:
     executor = net.simple_bind(mx.cpu(), grad_req="null", data=X.shape)
     executor.arg_dict["c_weight"][:] = nd.random.normal(shape=(4, 3, 3, 3))
     executor.aux_dict["b_moving_var"][:] = 2.0
-    nd.waitall()  # else they are computed in the program that reads them
+    nd.waitall()  # otherwise the program that reads them computes them
     first = executor.forward(data=nd.array(X))[0].asnumpy()
-    assert len(all_kept()) == 1
+    assert len(all_folded()) == 1
     executor.aux_dict["b_moving_var"][:] = 8.0
     np.testing.assert_allclose(executor.forward()[0].asnumpy(), first / 2, rtol=1e-3, atol=1e-5)
 

@@ -1,4 +1,4 @@
-"""Programs that are compiled quickly first, where XLA has options for that, and for speed behind."""
+"""Programs are first compiled quickly, where XLA has options for that, then in the background for speed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests import waiting
 
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, str]]]:
-    """The options of every program; each is compiled before its first run, and CPUs have a quick way."""
+    """The options of every compilation; programs are compiled at their first run, CPUs have quick options."""
     compiled_with: list[dict[str, str]] = []
     real = executable_cache.compile_for
 
@@ -70,7 +70,7 @@ def test_a_product_is_compiled_twice(
     assert compiled == [{"xla_backend_optimization_level": "0"}, {}]
 
 
-def test_the_quick_program_stays_where_the_other_cannot_be_made(
+def test_the_quick_program_remains_if_the_optimized_one_cannot_be_compiled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     compile_for = executable_cache.compile_for

@@ -1,4 +1,4 @@
-"""Large draws of MXNet's generators are the engine's work: in order, whole, and not waited for."""
+"""The engine makes large draws of MXNet's generators in order, without blocking the caller."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from mixnet.ops.generators import mersenne
 from mixnet.ops.generators.mersenne import Generator
 from mixnet.runtime.record import keys
 from mixnet.runtime.record.host import on_host
+from tests.threads import in_threads
 
 LARGE, SMALL = 100_000, 10
 
 
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """The engine's draws wait until it is set."""
+    """An event that the engine's draws wait for."""
     free = threading.Event()
     divided = Generator._divided
 
@@ -102,13 +103,7 @@ def test_an_interrupted_wait_leaves_the_draws_as_they_are(gate: threading.Event)
 def test_threads_share_the_generators() -> None:
     mx.random.seed(5)
     drawn: list[np.ndarray] = []
-    threads = [
-        threading.Thread(target=lambda: drawn.append(uniform(LARGE).asnumpy())) for _ in range(4)
-    ]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join(60)
+    in_threads(4, lambda _: drawn.append(uniform(LARGE).asnumpy()))
     numbers = expected(*[LARGE] * 4)
     for part in numbers:
         assert sum(np.array_equal(part, each) for each in drawn) == 1

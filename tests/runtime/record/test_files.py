@@ -27,7 +27,7 @@ def test_after_a_save_that_failed_the_file_is_what_it_was(
         assert mx.nd.load(path)[0].asnumpy().tolist() == [1, 1, 1]
         saving = mx.nd.save(path, mx.nd.zeros(3), wait=False)
         with pytest.raises(FileError, match="No space left"):
-            mx.nd.load(path)  # it was not recorded
+            mx.nd.load(path)  # raises the error of the save
         assert mx.nd.load(path)[0].asnumpy().tolist() == [1, 1, 1]
         assert saving is not None and saving.done
     mx.nd.save(path, mx.nd.zeros(3))

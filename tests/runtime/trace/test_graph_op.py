@@ -1,4 +1,4 @@
-"""Equivalent graphs are one operator, and so one program."""
+"""Equal graphs share an operator, and thus a program."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_different_graphs_do_not_share_an_operator() -> None:
     assert len({id(each) for each in (first, *others)}) == len(others) + 1
 
 
-def test_evaluating_in_a_loop_compiles_no_more() -> None:
+def test_evaluating_in_a_loop_compiles_nothing_new() -> None:
     x = mx.sym.Variable("a")
     y = mx.sym.exp(mx.sym.dot(x, x)) * 3
     a = mx.nd.ones((7, 7))

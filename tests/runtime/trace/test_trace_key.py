@@ -1,4 +1,4 @@
-"""Keys of traces: readable, and the reasons why one does not do for another call."""
+"""Keys of traces are readable and say why another call needs a new trace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def spec(*shape: int, dtype: str = "float32") -> Spec:
 KEY = TraceKey((spec(2, 3),), False, ("data",), "(NDArray)", {"w": spec(4, 3)}, "abc")
 
 
-def test_the_first_and_the_same() -> None:
+def test_the_first_trace_has_a_reason_and_an_equal_key_has_none() -> None:
     assert KEY.reasons(None) == ["first trace"]
     assert KEY.reasons(replace(KEY)) == []
 
@@ -38,7 +38,7 @@ def test_every_reason_for_a_new_trace_is_named() -> None:
     ]
     assert why(parameters={"v": spec(4, 3)}) == ["parameter v: new", "parameter w: no longer there"]
     assert why(structure="def") == ["the operations recorded are others"]
-    # A hash says nothing where it is not known, and nothing new beside another reason.
+    # An unknown hash is no reason, and a hash is not listed beside another reason.
     assert why(structure="") == []
     assert why(structure="def", training=True) == ["train mode: False -> True"]
 
@@ -48,7 +48,7 @@ def test_another_device_is_a_reason() -> None:
     assert replace(KEY, inputs=(other,)).reasons(KEY) == ["data: context cpu(0) -> cpu(1)"]
 
 
-def test_plain_data() -> None:
+def test_a_key_is_plain_data() -> None:
     data = json.loads(json.dumps(KEY.to_dict()))
     assert data == {
         "inputs": [{"name": "data", "shape": [2, 3], "dtype": "float32", "context": "cpu(0)"}],

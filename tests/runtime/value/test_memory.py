@@ -94,12 +94,12 @@ def test_the_timeline_adds_up() -> None:
     assert all(total >= 0 for _, total in points)
 
 
-def test_an_array_updated_in_place_is_not_there_twice() -> None:
+def test_an_array_updated_in_place_is_not_counted_twice() -> None:
     a = ready(1000 * KB)
     with mx.runtime.memory() as log:
         start = log.timeline()[-1][1]
         for _ in range(3):
-            a += 1  # the old buffer is taken over
+            a += 1  # reuses the old buffer
             a.wait_to_read()
     assert log.peak_bytes == start
 
@@ -160,10 +160,10 @@ def test_an_error_names_the_largest_arrays_and_their_lines() -> None:
         with pytest.raises(
             OutOfMemoryError, match=r"Out of memory allocating|Unable to allocate"
         ) as caught:
-            expected.wait_to_read()  # asked for
+            expected.wait_to_read()  # requested
     text = str(caught.value)
     assert f"{__file__}:{line_of(__file__, 'the largest')}" in text and "_zeros" in text
-    assert f"{__file__}:{line_of(__file__, 'asked for')}" in text
+    assert f"{__file__}:{line_of(__file__, 'requested')}" in text
     assert "float32[100000, 250]" in text and "cpu(0)" in text
     assert isinstance(caught.value, MemoryError) and isinstance(caught.value, MXNetError)
     assert isinstance(caught.value.__cause__, (MemoryError, jax.errors.JaxRuntimeError))
@@ -206,9 +206,7 @@ def test_a_gpu_that_runs_out_of_memory_after_the_call(
     def fail(_: object) -> None:
         raise jax.errors.JaxRuntimeError(text)
 
-    array = nd.array(
-        np.ones(KB)
-    )  # on its device, where the result of an interpreted program is not
+    array = nd.array(np.ones(KB))  # is on its device, unlike the result of an interpreted program
     monkeypatch.setattr(copies, way, fail)
     use = array.wait_to_read if way == "wait" else array.asnumpy
     text = OUT

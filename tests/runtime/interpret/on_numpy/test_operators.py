@@ -38,7 +38,7 @@ def test_forward_is_numpys(record: Record) -> None:
 
 
 class Noting(HostRun):
-    """Notes the operators that run, with what they are given."""
+    """Records the operators that run, with their arguments."""
 
     def __init__(self) -> None:
         super().__init__(alone=True)

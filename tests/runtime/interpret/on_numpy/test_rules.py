@@ -276,7 +276,7 @@ def flat(name: str) -> Callable[..., list[Any]]:
 
 @functools.cache
 def expected() -> dict[str, list[np.ndarray]]:
-    """What XLA gives for all cases: one program, for that is what compiles quickest."""
+    """XLA's results of all cases, from one program, which compiles fastest."""
 
     def everything(inputs: dict[str, Any]) -> dict[str, Any]:
         return {name: flat(name)(*arrays) for name, arrays in inputs.items()}
@@ -306,7 +306,7 @@ def close(actual: np.ndarray, reference: np.ndarray, name: str = "") -> None:
 
 
 @each_record("name", CASES)
-def test_rule_is_xlas(name: str) -> None:
+def test_each_rule_agrees_with_xla(name: str) -> None:
     arrays = CASES[name][1]
     for each in arrays:
         each.flags.writeable = False

@@ -62,7 +62,7 @@ def test_an_error_in_another_thread_is_raised() -> None:
 def test_a_forked_process_starts_its_own_threads() -> None:
     threads.in_parts(lambda part: None, range(4), 2)
     with warnings.catch_warnings():
-        # Of newer Pythons and JAX, about threads.
+        # Newer versions of Python and JAX warn about threads.
         for category in (DeprecationWarning, RuntimeWarning):
             warnings.simplefilter("ignore", category)
         child = os.fork()
