@@ -16,6 +16,7 @@ import mixnet as mx
 from mixnet.ndarray.invoke import invoke_any
 from mixnet.ops import OPERATORS
 from mixnet.ops.op import Op
+from mixnet.ops.registry import find
 from tests.each_record import each_record
 from tests.parity.record_edges import (
     FIXTURE,
@@ -69,7 +70,7 @@ def difference(question: dict[str, Any]) -> str | None:
 
 
 def test_recording_again_asks_of_the_same_operators() -> None:
-    assert {each["op"] for each in QUESTIONS} <= {each["op"] for each in questions()}
+    assert {find(each["op"]) for each in QUESTIONS} <= {find(each["op"]) for each in questions()}
 
 
 KINDS = sorted({each["kind"].partition("=")[0] for each in QUESTIONS})
