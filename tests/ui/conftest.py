@@ -304,26 +304,33 @@ class Watched:
             self.page.screenshot(path=str(shots / f"{name}.png".replace("/", "_")), timeout=10_000)
 
 
-# Playwright waits for the promise of a script without limit: a command of JupyterLab that asks
-# something in a dialog never ends. The page holds the promise: the debugger, which holds it weakly, has
-# reported it as garbage.
-_WITHIN = """(arguments_) => globalThis.mixnetWithin = (async ([argument, seconds]) => {
-  const work = %s;
-  let timer;
-  const late = new Promise((_, fail) => {
-    timer = setTimeout(() => fail(new Error(`no answer in ${seconds} s: ${work}`)), 1000 * seconds);
-  });
-  try {
-    return await Promise.race([late, work(argument)]);
-  } finally {
-    clearTimeout(timer);
-  }
-})(arguments_)"""
+# Playwright waits for the promise of a script without limit, and a command of JupyterLab that asks something
+# in a dialog never ends. The debugger holds the promise weakly, and has reported it as garbage, so the page
+# stores the outcome, and is asked for it.
+_START = """(argument) => {
+  const outcome = globalThis.mixnetOutcome = { ended: false };
+  const end = (result) => Object.assign(outcome, { ended: true }, result);
+  const work = async () => (%s)(argument);
+  work().then((value) => end({ value }), (error) => end({ error: `${error?.stack ?? error}` }));
+}"""
+_ENDED = "() => globalThis.mixnetOutcome?.ended"
+_OUTCOME = """() => {
+  const { value, error } = globalThis.mixnetOutcome;
+  if (error) throw new Error(error);
+  return value;
+}"""
 
 
 def within(page: Any, script: str, argument: Any = None, seconds: float = 60) -> Any:
     """The value of a function of JavaScript, which may be a promise that never ends."""
-    return page.evaluate(_WITHIN % script, [argument, seconds])
+    from playwright.sync_api import Error, TimeoutError
+
+    page.evaluate(_START % script, argument)
+    try:
+        page.wait_for_function(_ENDED, polling=20, timeout=1000 * seconds)
+    except TimeoutError:
+        raise Error(f"no answer in {seconds} s: {script}") from None
+    return page.evaluate(_OUTCOME)
 
 
 # Views draw in the next frame, and again when their size changes.
