@@ -120,7 +120,12 @@ MISTAKES = [
         "metric.create('acuracy')", (CheckError, AssertionError), "acuracy is not", "'accuracy'"
     ),
     mistake("metric.create(3)", AssertionError, "3", "must be a name"),
-    mistake("metric.CompositeEvalMetric(['acc', 'acuracy'])", AssertionError, "acuracy is not", "accuracy"),
+    mistake(
+        "metric.CompositeEvalMetric(['acc', 'acuracy'])",
+        AssertionError,
+        "acuracy is not",
+        "accuracy",
+    ),
     mistake("metric.Accuracy(axs=1)", TypeError, "'axs'"),
     mistake("metric.Accuracy().update([nd.ones(3)], [x])", ValueError, "labels 3", "predictions 2"),
     mistake(
