@@ -390,10 +390,11 @@ class PropRunner:
 
     def run_at_once(self, training: bool, instance: int, values: Sequence[Value]) -> list[Value]:
         """The values of the outputs, of an operator with open shapes."""
-        from mixnet.ndarray.open_custom import call_open
+        from mixnet.ndarray.open_custom import OpenCustom
 
         inputs = [NDArray._wrap(value) for value in values]
-        return [each._read() for each in call_open(self, self.name, training, instance, inputs)]
+        outputs = OpenCustom(self, self.name, training, instance)(*inputs)
+        return [each._read() for each in outputs]
 
     def backward(
         self,

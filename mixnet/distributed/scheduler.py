@@ -149,9 +149,8 @@ class Scheduler:
         except (TimeoutError, OSError, ValueError, KeyError, TypeError):
             pass  # the connection has ended, or sent an invalid message
         except asyncio.CancelledError:
-            if (
-                not self._over.is_set()
-            ):  # else TLS is still closing it, and asyncio would print a traceback
+            # Once the job is over, TLS is still closing it, and asyncio would print a traceback.
+            if not self._over.is_set():
                 raise
         finally:
             if peer is not None:

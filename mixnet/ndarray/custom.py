@@ -44,9 +44,9 @@ def Custom(*data: NDArray, op_type: str = "", **kwargs: Any) -> Results:
                 f"Custom: {op_type!r} has open shapes: only values give them, and a graph that is being "
                 f"traced has none. Call it outside of the hybridized block."
             )
-        from mixnet.ndarray.open_custom import call_open  # few programs need it
+        from mixnet.ndarray.open_custom import OpenCustom  # few programs need it
 
-        outputs = call_open(runner, op_type, bool(state.training), 0, arrays)
+        outputs: list[NDArray] = OpenCustom(runner, op_type, bool(state.training))(*arrays)
         return outputs[0] if len(outputs) == 1 else outputs
     attributes = {
         "op_type": op_type,

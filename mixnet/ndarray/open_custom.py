@@ -9,7 +9,7 @@ import numpy as np
 
 from mixnet.autograd.function import Function
 from mixnet.base import ShapeError
-from mixnet.context import cpu
+from mixnet.context import Context, cpu, current_context
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.control.custom import Runner, explained, keep_errors
@@ -49,7 +49,9 @@ class OpenOutput(NDArray):
             return
         content = np.asarray(value.asnumpy() if isinstance(value, NDArray) else value)
         self._check(content.shape)
-        self._value = _to_array(content.astype(self._spec.dtype, copy=False), NDArray)._read()
+        self._value = _to_array(
+            content.astype(self._spec.dtype, copy=False), NDArray, _HOST
+        )._read()
         self._is_assigned = True
 
     def asnumpy(self) -> np.ndarray:
@@ -75,7 +77,7 @@ class OpenOutput(NDArray):
 
 
 class OpenCustom(Function):
-    """One call of a custom operator with open shapes.
+    """One call of a custom operator with open shapes: called with its arguments, which are waited for.
 
     Args:
         runner: of the operator.
@@ -84,7 +86,7 @@ class OpenCustom(Function):
         instance: calls with the same number, other than 0, share one operator object.
     """
 
-    def __init__(self, runner: Runner, op_type: str, training: bool, instance: int):
+    def __init__(self, runner: Runner, op_type: str, training: bool, instance: int = 0):
         super().__init__()
         self._runner, self._op_type = runner, op_type
         self._training, self._instance = training, instance
@@ -101,34 +103,21 @@ class OpenCustom(Function):
         except Exception as error:
             raise explained(error) from error.__cause__ or error
         self._arrays = arrays, outputs
-        return [_to_array(each, type(inputs[0]), inputs[0]) for each in outputs]
+        cls = type(inputs[0]) if inputs else NDArray
+        context = inputs[0].context if inputs else current_context()
+        return [_to_array(each, cls, context) for each in outputs]
 
     def backward(self, *head_gradients: Any) -> list[NDArray]:
         inputs, outputs = self._arrays
         gradients = self._runner.backward(
             self._ticket, [each.asnumpy() for each in head_gradients], inputs, outputs, []
         )
-        return [_to_array(each, type(head_gradients[0]), head_gradients[0]) for each in gradients]
+        first = head_gradients[0]
+        return [_to_array(each, type(first), first.context) for each in gradients]
 
 
-def _to_array(content: np.ndarray, cls: type[NDArray], beside: NDArray | None = None) -> NDArray:
-    """An array of a class with this content, on the device of another array."""
+def _to_array(content: np.ndarray, cls: type[NDArray], context: Context) -> NDArray:
+    """An array of a class with this content."""
     with np_shape(True):  # there may be no elements
-        result = array(content, _HOST if beside is None else beside.context, content.dtype)
+        result = array(content, context, content.dtype)
     return cls._wrap(result._read())
-
-
-def call_open(
-    runner: Runner, op_type: str, training: bool, instance: int, inputs: Sequence[NDArray]
-) -> list[NDArray]:
-    """The outputs of a custom operator with open shapes, on the tape if a gradient passes.
-
-    Args:
-        runner: of the operator.
-        op_type: the name that it is registered under.
-        training: whether in training.
-        instance: calls with the same number, other than 0, share one operator object.
-        inputs: its arguments; they are waited for.
-    """
-    outputs: list[NDArray] = OpenCustom(runner, op_type, training, instance)(*inputs)
-    return outputs

@@ -166,13 +166,14 @@ def as_operator(operator: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
         @wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-            symbol = args[0] if args else next(iter(kwargs.values()), None)
+            first = args[0] if args else next(iter(kwargs.values()), None)
             try:
-                if is_array(symbol) and not isinstance(symbol, NDArray):
+                if not isinstance(first, NDArray) and is_array(first):  # a symbol
                     of_node = {key: kwargs.pop(key) for key in ("name", "attr") if key in kwargs}
                     stated = signature.bind(*args, **kwargs)
                     return _composed(operator, stated, of_node)  # type: ignore[no-any-return]
-                kwargs.pop("name", None)
+                if kwargs:
+                    kwargs.pop("name", None)
                 return function(*args, **kwargs)
             except TypeError as error:
                 if isinstance(error, MXNetError):

@@ -356,7 +356,7 @@ def percentile(
     attributes = {"axis": as_axes(axis), "interpolation": interpolation, "keepdims": keepdims}
     if isinstance(q, NUMBERS):
         return call("_npi_percentile", a, out=out, q_scalar=float(q), **attributes)
-    _check_shares("percentile", q, 100)
+    _check_fractions("percentile", q, 100)
     return call("_npi_percentile", a, q, out=out, q_scalar=None, **attributes)
 
 
@@ -381,11 +381,11 @@ def quantile(
         keepdims: whether reduced axes stay, with extent one.
     """
     if not isinstance(q, NUMBERS):
-        _check_shares("quantile", q, 1)
+        _check_fractions("quantile", q, 1)
     return percentile(a, q * 100, axis, out, overwrite_input, interpolation, keepdims)
 
 
-def _check_shares(function: str, q: object, whole: int) -> None:
+def _check_fractions(function: str, q: object, whole: int) -> None:
     """Refuse numbers out of range in an array that has been computed; it does not wait for others."""
     known = on_host(q) if isinstance(q, NDArray) else None
     if known is None:

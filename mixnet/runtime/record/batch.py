@@ -1,4 +1,4 @@
-"""Batches: operations that are recorded again and again, one after the other, as in backward and in updates.
+"""Batches: operations that are recorded again and again, one after the other, as those of backward.
 
 Recorded one by one, each operation looks up the segment, its slots and its place again. A batch does this
 once. Where it lands in a segment at the same place, with the same inputs, as the last time, the entries are
@@ -101,10 +101,10 @@ class Batch:
             values: the inputs.
             numbers: of those calls that take numbers.
         """
-        thread = state
-        if thread.recording or thread.bulk or thread.trace is not None:
+        local = state
+        if local.recording or local.bulk or local.trace is not None:
             return None
-        segment = thread.segment
+        segment = local.segment
         if segment is None or segment.context is not self._context or segment.finished:
             segment = record.open_segment(self._context)
         slots = [each.slot if each.segment is segment else segment.leaf(each) for each in values]

@@ -273,9 +273,7 @@ class Segment:
                     engine.wait_for_var(self.var)  # type: ignore[arg-type]
                 return
             task, in_this_thread = self._hand_over(engine, reason, wait or current.naive)
-            if (
-                task is not None and in_this_thread
-            ):  # runs in this thread, after the lock is released
+            if task is not None and in_this_thread:  # after the lock is released
                 engine.run(task) if wait else engine.run_quietly(task)
             elif wait:
                 engine.wait_for_var(self.var)  # type: ignore[arg-type]
