@@ -17,6 +17,10 @@ from mixnet.runtime.interpret.on_numpy.work import Cost
 
 WHOLE_SECONDS = 0.05
 """Seconds to compile a program without operations (:mod:`mixnet.runtime.interpret.on_numpy.work`)."""
+LAUNCH_SECONDS = 1.5e-5
+"""Seconds by which it takes longer to start a compiled program than an interpreted one, on a CPU."""
+NEVER = 1 << 62
+"""The number of interpreted runs of a program that would not be faster if it were compiled."""
 MOST_WORK = 1.0
 """Seconds: a longer run is not interpreted, if compiling saves time in this run alone."""
 
@@ -48,16 +52,22 @@ def is_away(context: Context) -> bool:
 
 
 def interpreted_runs(cost: Cost) -> int:
-    """The number of interpreted runs before a program is compiled; 0: it is compiled immediately.
+    """The number of interpreted runs before a program is compiled.
+
+    0: it is compiled immediately. ``NEVER``: compiled, it would take as long to start as it saves.
 
     Args:
         cost: estimates for the program.
     """
     if not _on:
         return 0
-    runs = int(cost.compiling / max(cost.saving, _LEAST_WORK))
     if cost.is_away:
+        runs = int(cost.compiling / max(cost.saving, _LEAST_WORK))
         return max(runs // EARLIER, 1) if runs and cost.work <= MOST_WORK_AWAY else 0
+    saving = cost.saving - LAUNCH_SECONDS
+    if saving <= 0:
+        return NEVER
+    runs = int(cost.compiling / saving)
     return runs if cost.work > MOST_WORK else max(runs, 1)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from typing import Any, NamedTuple
 
+from mixnet.runtime.interpret.patience import NEVER
 from mixnet.units import time_text
 
 
@@ -23,7 +24,7 @@ class Decision(NamedTuple):
         operations: of the program.
         work: estimate of the seconds of an interpreted run; 0 where it was not estimated.
         compiling: estimate of the seconds that compiling takes; 0 where it was not estimated.
-        runs: interpreted runs before it is, or was, compiled.
+        runs: interpreted runs before it is, or was, compiled; ``patience.NEVER`` if it never is.
     """
 
     way: str
@@ -92,6 +93,11 @@ def sentence(decision: Decision | list[Any]) -> str:
         return (
             f"It was interpreted, its {size} one by one on NumPy: a process that was forked from one that "
             "has computed has none of XLA's threads, so it cannot compile."
+        )
+    if way == "interpreted" and runs == NEVER:
+        return (
+            f"It was interpreted, its {size} one by one on NumPy: {estimate}. A compiled program would not "
+            "be faster: it takes longer to start."
         )
     if way == "interpreted":
         return (
