@@ -108,6 +108,30 @@ def test_no_elements_and_arrays_of_numpy() -> None:
         npx.reset_np()
 
 
+def test_an_operator_without_arguments() -> None:
+    class Counting(mx.operator.CustomOp):
+        def forward(self, is_train: int, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+            self.assign(out_data[0], req[0], np.arange(3))
+
+    @mx.operator.register("counts_to_three")
+    class Prop(mx.operator.CustomOpProp):
+        has_open_shapes = True
+
+        def list_arguments(self) -> list[str]:
+            return []
+
+        def infer_shape(self, in_shape: Any) -> Any:
+            return [], [(-1,)], []
+
+        def infer_type(self, in_type: Any) -> Any:
+            return [], ["float32"], []
+
+        def create_operator(self, ctx: Any, in_shapes: Any, in_dtypes: Any) -> Any:
+            return Counting()
+
+    assert nd.Custom(op_type="counts_to_three").asnumpy().tolist() == [0, 1, 2]
+
+
 def test_each_thread_gets_its_own_results() -> None:
     results = {}
 
