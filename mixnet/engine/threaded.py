@@ -24,7 +24,6 @@ import atexit
 import heapq
 import os
 import threading
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import copy_context
@@ -36,6 +35,7 @@ from mixnet.engine.task import State, Task
 from mixnet.engine.timeline import now
 from mixnet.engine.variable import Var
 from mixnet.process import ending, locks
+from mixnet.process.live_objects import LiveObjects
 
 
 class Pool:
@@ -523,19 +523,19 @@ def _queues(task: Task, var: Var) -> bool:
 
 # ---- the end and the fork of processes ----------------------------------------------------------
 
-_engines: weakref.WeakSet[ThreadedEngine] = weakref.WeakSet()
+_engines: LiveObjects[ThreadedEngine] = LiveObjects()
 
 
 @atexit.register
 def _stop_all() -> None:
-    for engine in list(_engines):
+    for engine in _engines.all():
         engine._exit()
     ending.stop_other_threads()
 
 
 def wait_before_fork() -> None:
     """Wait for all tasks pushed so far, except in a task that forks, since it cannot wait for itself."""
-    for engine in list(_engines):
+    for engine in _engines.all():
         if not engine._thread.tasks:
             engine._wait_quietly()
 
@@ -544,17 +544,17 @@ def _before_fork() -> None:
     # A child has the memory of its parent but none of its threads, so nothing would complete a
     # half-finished update.
     wait_before_fork()
-    for engine in list(_engines):
+    for engine in _engines.all():
         engine._lock.acquire()
 
 
 def _after_fork_in_parent() -> None:
-    for engine in list(_engines):
+    for engine in _engines.all():
         engine._lock.release()
 
 
 def _after_fork_in_child() -> None:
-    for engine in list(_engines):
+    for engine in _engines.all():
         running = engine._thread.tasks
         pending = [task for task in engine._pending if task not in running]
         engine._telling = locks.make("errors")

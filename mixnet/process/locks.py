@@ -17,12 +17,12 @@ import sys
 import threading
 import time
 import traceback
-import weakref
 from types import TracebackType
 from typing import Any, Protocol
 
 from mixnet import config
 from mixnet.base import MXNetError
+from mixnet.process.live_objects import LiveObjects
 from mixnet.units import time_text
 
 ORDER = (
@@ -71,7 +71,7 @@ checked = SECONDS > 0
 """Whether locks know their holders and check the rules; fixed when the process starts."""
 
 _of_one_object = {"segment", "later"}
-_lasting: weakref.WeakSet[Any] = weakref.WeakSet()  # all others: these are there after a fork
+_lasting: LiveObjects[Any] = LiveObjects()  # all others: these are there after a fork
 
 
 def make(name: str) -> Lock:
@@ -251,7 +251,7 @@ def _after_fork() -> None:
     """In a child: threads that held a lock are gone, and what they waited for."""
     held.clear()
     waits_for.clear()
-    for lock in list(_lasting):
+    for lock in _lasting.all():
         lock._at_fork_reinit()
     if checked:
         _start_watching()

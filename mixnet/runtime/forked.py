@@ -156,7 +156,7 @@ def _before_fork() -> None:
 
 def _after_fork() -> None:
     backends = _backends()
-    for segments in list(state._all):
+    for segments in state.segments_of_threads.all():
         is_own = segments is state.state.segments
         for segment in list(segments.values()):
             segment.lock = locks.make("segment")
@@ -164,7 +164,7 @@ def _after_fork() -> None:
             if backends and not segment.finished and not (is_own and segment.var is None):
                 _lose(segment)
         if not is_own:  # of a thread that the child does not have
-            state._all.discard(segments)
+            state.segments_of_threads.discard(segments)
     if not backends:
         return
     state.state.segment = None

@@ -142,10 +142,14 @@ def group_norm(
 
     Source: MXNet operator ``GroupNorm``; Wu and He, 2018.
     """
-    if data.ndim < 3 or data.shape[1] % num_groups:
+    if data.ndim < 3:
         raise RankError(
-            f"GroupNorm: data {data.shape} must have the axes (batch, channels, ...), three or "
-            f"more, with channels that num_groups={num_groups} divides."
+            f"GroupNorm: data {data.shape} must have the axes (batch, channels, ...), three or more."
+        )
+    if data.shape[1] % num_groups:
+        raise ShapeError(
+            f"GroupNorm: num_groups={num_groups} must divide the channels, the second axis of "
+            f"data {data.shape}."
         )
     for name, parameter in (("gamma", gamma), ("beta", beta)):
         if parameter.shape != (num_groups,):

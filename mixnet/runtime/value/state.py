@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from mixnet.process.live_objects import LiveObjects
+
 
 class Segments(dict[Any, Any]):
     """Pending segments of one thread by context; other threads can wait for them."""
 
-    __hash__ = object.__hash__  # type: ignore[assignment]
 
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-
-_all: weakref.WeakSet[Segments] = weakref.WeakSet()
+segments_of_threads: LiveObjects[Segments] = LiveObjects()
 
 
 def pending_segments() -> list[Any]:
     """Segments of all threads that have not been pushed yet."""
-    return [s for segments in list(_all) for s in list(segments.values()) if not s.finished]
+    return [
+        s
+        for segments in segments_of_threads.all()
+        for s in list(segments.values())
+        if not s.finished
+    ]
 
 
 class ThreadState(threading.local):
@@ -44,7 +45,7 @@ class ThreadState(threading.local):
 
     def __init__(self) -> None:
         self.segments = Segments()
-        _all.add(self.segments)
+        segments_of_threads.add(self.segments)
         self.handed_over = defaultdict(deque)
         self.meetings = []
 
@@ -74,7 +75,7 @@ def separate_recording() -> Iterator[None]:
     state.segment, state.segments = None, Segments()
     state.handed_over, state.meetings = defaultdict(deque), []
     state.trace = state.isolation = state.undo = None
-    _all.add(state.segments)
+    segments_of_threads.add(state.segments)
     try:
         yield
         for segment in list(state.segments.values()):
