@@ -423,13 +423,23 @@ class DataParallelExecutorGroup:
             executor.backward(out_grads=parts or None)
 
     def get_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
-        """Names and shapes of the outputs for the whole batch."""
+        """Names and shapes of the outputs for the whole batch.
+
+        As in MXNet, the batch axis of an output has the batch size, also where its layout only assumes
+        that there is such an axis.
+        """
         known = {_name(each): tuple(each[1]) for each in self.data_shapes}
         known |= {_name(each): tuple(each[1]) for each in self.label_shapes or ()}
         _, shapes, _ = self.symbol._shapes(**known)
         if shapes is None:
             raise MXNetError(f"The shapes of the outputs cannot be inferred from {known}.")
-        return list(zip(self.output_names, shapes, strict=True))
+        batch: tuple[int, ...] = () if self.batch_size is None else (self.batch_size,)
+        return [
+            (name, shape[:axis] + batch + shape[axis + 1 :] if axis >= 0 and batch else shape)
+            for name, shape, axis in zip(
+                self.output_names, shapes, self.output_layouts, strict=True
+            )
+        ]
 
     def get_outputs(
         self, merge_multi_context: bool = True, begin: int = 0, end: int | None = None

@@ -37,10 +37,45 @@ def cells_state_info(cells: Sequence[BaseRNNCell]) -> list[Any]:
     return [info for cell in cells for info in cell.state_info]
 
 
+def cells_state_shape(cells: Sequence[BaseRNNCell]) -> list[tuple[int, ...]]:
+    """Shapes of the states of several cells; 0 stands for the batch."""
+    return [shape for cell in cells for shape in cell.state_shape]
+
+
+def cells_begin_state(cells: Sequence[BaseRNNCell], **kwargs: Any) -> list[Any]:
+    """First states of several cells; ``kwargs`` as of ``begin_state``."""
+    return [state for cell in cells for state in cell.begin_state(**kwargs)]
+
+
+def cells_unpack_weights(cells: Sequence[BaseRNNCell], args: dict[str, Any]) -> dict[str, Any]:
+    """Arrays by name with the gates of several cells separated."""
+    for cell in cells:
+        args = cell.unpack_weights(args)
+    return args
+
+
+def cells_pack_weights(cells: Sequence[BaseRNNCell], args: dict[str, Any]) -> dict[str, Any]:
+    """Arrays by name with the gates of several cells joined again."""
+    for cell in cells:
+        args = cell.pack_weights(args)
+    return args
+
+
 def steps_of(
-    length: int, inputs: Symbol | Sequence[Symbol] | None, layout: str, merge: bool | None
+    length: int,
+    inputs: Symbol | Sequence[Symbol] | None,
+    layout: str,
+    merge: bool | None,
+    in_layout: str | None = None,
 ) -> tuple[Any, int]:
     """A sequence as one symbol (``merge``), as a list (``False``) or as it is; its axis of time.
+
+    Args:
+        length: number of steps.
+        inputs: a symbol with an axis of time, or one symbol for each step.
+        layout: of the result: ``"NTC"`` or ``"TNC"``.
+        merge: see above; ``None`` leaves a symbol and a list what they are.
+        in_layout: of ``inputs``, if it is another one.
 
     Raises:
         AssertionError: there are not ``length`` steps, or several outputs in one symbol.
@@ -52,14 +87,18 @@ def steps_of(
         )
     axis = layout.find("T")
     if isinstance(inputs, Symbol):
+        in_axis = axis if in_layout is None else in_layout.find("T")
         if merge is not False:
+            if in_axis != axis:
+                inputs = sym.swapaxes(inputs, dim1=axis, dim2=in_axis)
             return inputs, axis
         if len(inputs) != 1:
             raise CheckError(
                 f"unroll takes a symbol of one output, not of {len(inputs)}; make a list of it, "
                 f"list(inputs), to give each step as one output."
             )
-        return list(sym.split(inputs, axis=axis, num_outputs=length, squeeze_axis=1)), axis
+        steps = sym.split(inputs, axis=in_axis, num_outputs=length, squeeze_axis=1)
+        return list(steps), axis
     if length is not None and len(inputs) != length:
         raise CheckError(f"unroll over {length} steps, but inputs has {len(inputs)}.")
     if merge:

@@ -7,7 +7,15 @@ from typing import Any
 
 from mixnet import symbol as sym
 from mixnet.base import CheckError, NotDefinedError
-from mixnet.rnn.cell import BaseRNNCell, RNNParams, cells_state_info, steps_of
+from mixnet.rnn.cell import (
+    BaseRNNCell,
+    RNNParams,
+    cells_begin_state,
+    cells_pack_weights,
+    cells_state_info,
+    cells_unpack_weights,
+    steps_of,
+)
 from mixnet.symbol.symbol import Symbol
 
 
@@ -39,19 +47,15 @@ class _Cells(BaseRNNCell):
     def begin_state(self, **kwargs: Any) -> list[Any]:  # type: ignore[override]
         """First states of all cells."""
         self._check_alone()
-        return [state for cell in self._cells for state in cell.begin_state(**kwargs)]
+        return cells_begin_state(self._cells, **kwargs)
 
     def unpack_weights(self, args: dict[str, Any]) -> dict[str, Any]:
         """Arrays by name with the gates of all cells separated."""
-        for cell in self._cells:
-            args = cell.unpack_weights(args)
-        return args
+        return cells_unpack_weights(self._cells, args)
 
     def pack_weights(self, args: dict[str, Any]) -> dict[str, Any]:
         """Arrays by name with the gates of all cells joined again."""
-        for cell in self._cells:
-            args = cell.pack_weights(args)
-        return args
+        return cells_pack_weights(self._cells, args)
 
 
 class SequentialRNNCell(_Cells):

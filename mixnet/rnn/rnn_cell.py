@@ -14,6 +14,14 @@ from mixnet.rnn.cell import GRUCell as GRUCell
 from mixnet.rnn.cell import LSTMCell as LSTMCell
 from mixnet.rnn.cell import RNNCell as RNNCell
 from mixnet.rnn.cell import RNNParams as RNNParams
+
+# Private names that programs import.
+from mixnet.rnn.cell import cells_begin_state as _cells_begin_state  # noqa: F401
+from mixnet.rnn.cell import cells_pack_weights as _cells_pack_weights  # noqa: F401
+from mixnet.rnn.cell import cells_state_info as _cells_state_info  # noqa: F401
+from mixnet.rnn.cell import cells_state_shape as _cells_state_shape  # noqa: F401
+from mixnet.rnn.cell import cells_unpack_weights as _cells_unpack_weights  # noqa: F401
+from mixnet.rnn.cell import steps_of as _normalize_sequence  # noqa: F401
 from mixnet.rnn.container import BidirectionalCell as BidirectionalCell
 from mixnet.rnn.container import SequentialRNNCell as SequentialRNNCell
 from mixnet.rnn.convolution import BaseConvRNNCell as BaseConvRNNCell

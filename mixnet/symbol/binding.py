@@ -113,7 +113,7 @@ def simple_bind(
             ``shared_buffer``, as in MXNet.
         shared_buffer: a dict from names to arrays: arguments that are not in ``shared_arg_names``,
             and their gradients as ``grad of NAME``, are taken from it where shape and dtype fit,
-            and put into it where they do not.
+            and put into it where they do not; of two arrays the larger one stays there.
         kwargs: shapes by name; names that the symbol does not have are not read.
 
     Raises:
@@ -162,9 +162,9 @@ def simple_bind(
         if requests[name] != "null":
             gradients[name] = array_for(name, of_known, of_gradients)
         if not is_shared:
-            buffer[name] = same_memory(arguments[name])
+            _share(buffer, name, arguments[name])
             if name in gradients:
-                buffer[f"grad of {name}"] = same_memory(gradients[name])
+                _share(buffer, f"grad of {name}", gradients[name])
     others = {} if shared_exec is None else shared_exec.aux_dict
     states = {name: array_for(name, others, storage) for name in aux_names}
     return Executor(Bound(arguments, gradients, states), self, context, requests, groups, grad_req)
@@ -282,6 +282,13 @@ def _as_buffer(shared: object) -> MutableMapping[str, Any]:
             f"simple_bind: shared_buffer must be a dict of arrays by name, not {shared!r}."
         )
     return shared
+
+
+def _share(buffer: MutableMapping[str, Any], name: str, array: NDArray) -> None:
+    """Put an array where later executors look for it, unless a larger one is there."""
+    earlier = buffer.get(name)
+    if earlier is None or earlier.size <= array.size:
+        buffer[name] = same_memory(array)
 
 
 def _arrays_to_share(

@@ -195,6 +195,20 @@ def test_modules_create_optimizers_by_name() -> None:
     assert other._optimizer is module._optimizer and other.optimizer_initialized
 
 
+@pytest.mark.parametrize(
+    ("axis", "devices", "expected"), [(None, 1, (4,)), (None, 2, (4,)), (0, 1, (4,)), (1, 1, (4,))]
+)
+def test_the_first_axis_of_an_output_is_assumed_to_be_the_batch(
+    axis: int | None, devices: int, expected: tuple
+) -> None:
+    """MXNet 1.9.1 shows the batch size for sums over the batch, too."""
+    total = mx.sym.sum(mx.sym.Variable("data"), axis=axis)
+    contexts = [mx.cpu(i) for i in range(devices)]
+    module = mx.mod.Module(total, label_names=None, context=contexts)
+    module.bind([("data", (4, 3))])
+    assert [shape for _, shape in module.output_shapes] == [expected]
+
+
 def test_batches_may_have_other_shapes(recwarn: pytest.WarningsRecorder) -> None:
     module, batch = bound()
     module.forward(batch)

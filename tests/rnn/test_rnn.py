@@ -203,3 +203,33 @@ def test_reset_of_a_modifier_leaves_the_cell_as_it_is() -> None:
         assert names == [f"l_begin_state_{first}", f"l_begin_state_{first + 1}"]
     outputs, _ = cell.unroll(1, [mx.sym.Variable("t0")])
     assert [each.name for each in outputs] == ["l_t0_out_plus_residual"]
+
+
+def test_the_private_functions_on_lists_of_cells() -> None:
+    """Values of MXNet 1.9.1."""
+    functions = mx.rnn.rnn_cell
+    cells = [mx.rnn.LSTMCell(3, prefix="a_"), mx.rnn.GRUCell(2, prefix="b_")]
+    assert functions._cells_state_shape(cells) == [(0, 3), (0, 3), (0, 2)]
+    assert functions._cells_state_info(cells)[2] == {"shape": (0, 2), "__layout__": "NC"}
+    names = [state.name for state in functions._cells_begin_state(cells)]
+    assert names == ["a_begin_state_0", "a_begin_state_1", "b_begin_state_0"]
+    shapes = {"i2h_weight": (12, 2), "i2h_bias": (12,), "h2h_weight": (12, 3), "h2h_bias": (12,)}
+    joined = {f"a_{name}": nd.random.uniform(shape=shape) for name, shape in shapes.items()}
+    shapes = {"i2h_weight": (6, 3), "i2h_bias": (6,), "h2h_weight": (6, 2), "h2h_bias": (6,)}
+    joined |= {f"b_{name}": nd.random.uniform(shape=shape) for name, shape in shapes.items()}
+    separate = functions._cells_unpack_weights(cells, joined)
+    assert len(separate) == 28 and separate["b_i2h_z_weight"].shape == (2, 3)
+    again = functions._cells_pack_weights(cells, separate)
+    assert again.keys() == joined.keys()
+    assert all((again[name] == joined[name]).asnumpy().all() for name in joined)
+
+
+def test_a_sequence_is_split_along_the_time_of_its_own_layout() -> None:
+    data = np.arange(12, dtype="float32").reshape(2, 3, 2)
+    split = mx.rnn.rnn_cell._normalize_sequence
+    steps, axis = split(3, x, "TNC", False, in_layout="NTC")
+    results = mx.sym.Group(steps).eval(data=nd.array(data))
+    assert axis == 0
+    np.testing.assert_array_equal([r.asnumpy() for r in results], data.swapaxes(0, 1))
+    whole, axis = split(3, x, "TNC", True, in_layout="NTC")
+    np.testing.assert_array_equal(whole.eval(data=nd.array(data))[0].asnumpy(), data.swapaxes(0, 1))

@@ -270,6 +270,19 @@ def test_shared_arguments_have_the_shapes_of_the_executor_that_shares_them() -> 
         )
 
 
+def test_a_shared_buffer_keeps_the_larger_arrays() -> None:
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="fc")
+    buffers: dict = {}
+    large = net.simple_bind(mx.cpu(), data=(4, 6), shared_buffer=buffers)
+    net.simple_bind(mx.cpu(), data=(2, 3), shared_buffer=buffers)
+    assert {name: array.shape for name, array in buffers.items()} == {
+        "data": (4, 6), "fc_weight": (4, 6), "fc_bias": (4,),
+        "grad of data": (4, 6), "grad of fc_weight": (4, 6), "grad of fc_bias": (4,),
+    }  # fmt: skip
+    again = net.simple_bind(mx.cpu(), data=(4, 6), shared_buffer=buffers)
+    assert shares(again.arg_dict["fc_weight"], large.arg_dict["fc_weight"])
+
+
 @pytest.mark.parametrize("value", ["a", None, [1], {}])
 def test_only_symbols_and_numbers_are_combined(value: Any) -> None:
     symbol = mx.sym.Variable("a")
