@@ -14,6 +14,7 @@ NAMES = (
     "nd.sparse.dot", "nd._internal._plus_scalar", "sym.relu", "sym.contrib.box_decode",
     "sym.linalg.gemm2", "sym.random.uniform", "np.exp", "np.add", "np.mean", "np.linalg.norm",
     "np.random.uniform", "npx.relu", "npx.image.to_tensor", "contrib.nd.box_decode",
+    "nd.contrib.adamw_update", "sym.contrib.mp_adamw_update",
 )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ def allreduce(
     Args:
         tensor: of the same shape and dtype in all processes.
         average: divide the sum by the number of processes.
-        name: accepted for compatibility: exchanges are matched by their order.
+        name: has no effect: exchanges are matched by their order.
         priority: of the task.
         prescale_factor: multiplies what this process gives.
         postscale_factor: multiplies the result.
@@ -200,7 +200,7 @@ def alltoall(
     Args:
         tensor: of the same shape after the first axis in all processes.
         splits: lengths of the parts, one for each process; by default equal ones.
-        name: accepted for compatibility.
+        name: has no effect.
         priority: of the task.
         process_set: the processes that take part.
 
@@ -208,33 +208,37 @@ def alltoall(
         ShapeError: the parts are not the whole.
     """
     world, data = process_set._exchanges("alltoall"), tensor.asnumpy()
-    counts = (
-        None
-        if splits is None
-        else np.asarray(splits.asnumpy() if isinstance(splits, NDArray) else splits)
-    )
-    if counts is None:
-        if len(data) % world.size:
-            raise ShapeError(
-                f"alltoall: {len(data)} rows cannot be split evenly over "
-                f"{world.size} processes; give splits=."
-            )
-        counts = np.full(world.size, len(data) // world.size)
-    lengths = counts.astype(np.int64)
-    if lengths.shape != (world.size,) or lengths.sum() != len(data) or (lengths < 0).any():
-        raise ShapeError(
-            f"alltoall: splits {lengths.tolist()} should be {world.size} numbers whose sum is {len(data)}."
-        )
-    every = world.gather(lengths)
-    room = int(every.max())
-    parts = np.zeros((world.size, room, *data.shape[1:]), data.dtype)
+    lengths = _lengths_to_send(splits, len(data), world.size)
+    of_all = world.gather(lengths)
+    # All parts are sent with the length of the longest.
+    parts = np.zeros((world.size, int(of_all.max()), *data.shape[1:]), data.dtype)
     for part, rows in zip(parts, np.split(data, np.cumsum(lengths)[:-1]), strict=True):
         part[: len(rows)] = rows
-    received = zip(world.swap(parts), every[:, world.rank], strict=True)
-    joined = _like(tensor, np.concatenate([part[:count] for part, count in received]))
+    lengths_received = of_all[:, world.rank]
+    received = zip(world.swap(parts), lengths_received, strict=True)
+    joined = _like(tensor, np.concatenate([part[:length] for part, length in received]))
+    return joined if splits is None else (joined, _array(lengths_received, dtype="int32"))
+
+
+def _lengths_to_send(splits: object, rows: int, size: int) -> np.ndarray:
+    """How many of the rows each of ``size`` processes gets: ``splits``, or equally many.
+
+    Raises:
+        ShapeError: these are not all rows.
+    """
     if splits is None:
-        return joined
-    return joined, _array(every[:, world.rank], dtype="int32")
+        if rows % size:
+            raise ShapeError(
+                f"alltoall: {rows} rows cannot be split evenly over {size} processes; give splits=."
+            )
+        return np.full(size, rows // size, np.int64)
+    lengths = np.asarray(splits.asnumpy() if isinstance(splits, NDArray) else splits)
+    lengths = lengths.astype(np.int64)
+    if lengths.shape != (size,) or lengths.sum() != rows or (lengths < 0).any():
+        raise ShapeError(
+            f"alltoall: splits {lengths.tolist()} should be {size} numbers whose sum is {rows}."
+        )
+    return lengths
 
 
 def broadcast_object(
@@ -250,8 +254,8 @@ def broadcast_object(
 
     Args:
         obj: of that process; those of others are not looked at.
-        root_rank: the one.
-        name: kept for programs: exchanges are matched by their order.
+        root_rank: the process whose object is sent.
+        name: has no effect.
         process_set: the processes that take part.
 
     Raises:
@@ -268,7 +272,7 @@ def allgather_object(
 
     Args:
         obj: of this process.
-        name: kept for programs.
+        name: has no effect.
         process_set: the processes that take part.
 
     Raises:

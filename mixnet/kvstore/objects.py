@@ -91,9 +91,8 @@ class Objects:
         if packed.startswith(_FAILURE):
             raise ObjectError(
                 f"This object cannot be sent to other processes: {packed[1:].decode()}. Send "
-                "plain values, or "
-                f"install cloudpickle for functions and classes of the program: pip install "
-                f"mixnet[async]."
+                f"plain values, or install cloudpickle for functions and classes of the program: "
+                f"pip install mixnet[async]."
             )
 
     def _opened(self, received: bytes, rank: int) -> Any:
@@ -111,8 +110,7 @@ class Objects:
         except Exception as error:
             raise ObjectError(
                 f"The object of rank {rank} cannot be read here: {type(error).__name__}: "
-                f"{error}. Its class has to be "
-                f"defined in a module that all workers can import."
+                f"{error}. Its class has to be defined in a module that all workers can import."
             ) from error
 
     def _signature(self, packed: bytes, rank: int) -> bytes:

@@ -124,7 +124,7 @@ class StepsInOne:
     def _gather(self, store: LocalStore, context: Context) -> None:
         """Move values and the optimizer's states to the first device."""
         updater = store.updater
-        assert isinstance(updater, Updater)  # which can_be_one requires
+        assert isinstance(updater, Updater)  # which _is_plain requires
         for key, value in store.stored.items():
             if value.context is not context and not value._is_sparse:
                 store.stored[key] = value.as_in_context(context)

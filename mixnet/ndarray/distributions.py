@@ -6,23 +6,21 @@ operator is called on them.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeKindError, NotAnArrayError, ZeroError, _Null
 from mixnet.dtype import dtype_name
+from mixnet.ndarray.signed import signed
 from mixnet.ops.random.sample import DISTRIBUTIONS
 from mixnet.ops.schema.arguments import checked
 from mixnet.ops.schema.attributes import PositiveScalar, Scalar
-from mixnet.ops.schema.docstrings import with_arguments
-from mixnet.ops.schema.dtypes import NONE_AS_DTYPE
 
 if TYPE_CHECKING:
     from mixnet.dtype import DTypeLike
 
-_ARGUMENTS = {
+_DESCRIPTIONS = {
     "low": "the smallest number.",
     "high": "above the largest number.",
     "data": "probabilities, along the last axis.",
@@ -108,8 +106,12 @@ def functions(face: Face) -> _Functions:
     out = {"out": None} if "out" in face.extra else {}
     return by_name | {
         "randn": randn,
-        "randint": _signed(randint, ["low", "high"], shape | dict.fromkeys(face.extra)),
-        "multinomial": _signed(multinomial, ["data"], drawn | out | {"dtype": "int32"}),
+        "randint": signed(
+            randint, ["low", "high"], shape | dict.fromkeys(face.extra), _DESCRIPTIONS
+        ),
+        "multinomial": signed(
+            multinomial, ["data"], drawn | out | {"dtype": "int32"}, _DESCRIPTIONS
+        ),
         "shuffle": shuffle,
     }
 
@@ -161,7 +163,7 @@ def _distribution(face: Face, name: str) -> Callable[..., Any]:
     if name == "exponential":
         draw.__doc__ = draw.__doc__.replace("rate ``lam``", "mean ``scale``")
     rest = {"shape": _Null, "dtype": None, **dict.fromkeys(face.extra)}
-    return _signed(draw, [], parameters | rest)
+    return signed(draw, [], parameters | rest, _DESCRIPTIONS)
 
 
 def _numbers(face: Face, attributes: dict[str, Any]) -> dict[str, Any]:
@@ -174,36 +176,3 @@ def _numbers(face: Face, attributes: dict[str, Any]) -> dict[str, Any]:
 
 def _dtype_name(dtype: DTypeLike) -> str | None:
     return None if dtype in (None, "None") else dtype_name(dtype)
-
-
-def _signed(
-    function: Callable[..., Any], required: Sequence[str], defaults: dict[str, Any]
-) -> Callable[..., Any]:
-    """``function``, which takes keywords only, with its own signature."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter(each, kind) for each in required]
-    parameters += [inspect.Parameter(k, kind, default=v) for k, v in defaults.items()]
-    parameters.append(inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD))
-    signature = inspect.Signature(parameters)
-    necessary = frozenset(required)
-
-    names = (*required, *defaults)
-
-    def called(*args: Any, **kwargs: Any) -> Any:
-        arguments = dict(zip(names, args, strict=False))
-        if len(args) > len(names) or not arguments.keys().isdisjoint(kwargs):
-            signature.bind(*args, **kwargs)  # raises Python's own error
-        arguments |= kwargs
-        if "dtype" in arguments and arguments["dtype"] is None:
-            arguments["dtype"] = NONE_AS_DTYPE
-        if not arguments.keys() >= necessary:
-            signature.bind(*args, **kwargs)
-        for name in [name for name, value in arguments.items() if value is _Null]:
-            arguments[name] = defaults.get(name)
-        return function(**{**defaults, **arguments})
-
-    called.__name__ = called.__qualname__ = function.__name__
-    about = {each: _ARGUMENTS[each] for each in (*names, "kwargs") if each in _ARGUMENTS}
-    called.__doc__ = with_arguments(function.__doc__ or "", about)
-    called.__signature__ = signature  # type: ignore[attr-defined]
-    return called

@@ -77,7 +77,7 @@ class OpenOutput(NDArray):
 
 
 class OpenCustom(Function):
-    """One call of a custom operator with open shapes: called with its arguments, which are waited for.
+    """One call of a custom operator with open shapes; it waits for the arguments that it is called with.
 
     Args:
         runner: of the operator.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mixnet.base import ShapeError
-from mixnet.ndarray.adamw import adamw_functions
+from mixnet.ndarray.adamw import adamw_function
 from mixnet.ndarray.create import full
 from mixnet.ndarray.invoke import Results, invoke_any
 from mixnet.ndarray.ndarray import NDArray
@@ -34,17 +34,13 @@ def _turns(rule: str, *lists: Sequence[NDArray]) -> list[NDArray]:
     return [array for turn in zip(*lists, strict=True) for array in turn]
 
 
-def _call(
-    op: str,
-    arrays: Sequence[NDArray],
-    attributes: dict[str, Any],
-    out: NDArray | Sequence[NDArray] | None,
-    name: str | None,
-) -> Results:
-    return invoke_any(find(op), arrays, attributes, out)
+def _call(op: str, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Results:
+    del attributes["name"]  # names are a symbol's
+    return invoke_any(find(op), arrays, attributes, attributes.pop("out"))
 
 
-adamw_update, mp_adamw_update = adamw_functions(_scale, _call)
+adamw_update = adamw_function("_adamw_update", _scale, _call, __name__)
+mp_adamw_update = adamw_function("_mp_adamw_update", _scale, _call, __name__)
 
 
 def _multi_adamw(

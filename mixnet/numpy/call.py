@@ -96,7 +96,7 @@ if TYPE_CHECKING:
 
 
 class _Face(threading.local):
-    # The class that functions without array arguments make: set by mixnet.numpy and by symbol_face.
+    # What functions without array arguments make: set by mixnet.numpy and by mixnet.symbol.numpy.face.
     current: Any = None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mixnet.ndarray.adamw import adamw_functions
+from mixnet.ndarray.adamw import adamw_function
 from mixnet.ops.registry import find
 from mixnet.symbol.compose import make_function
 from mixnet.symbol.create import full
@@ -17,10 +17,10 @@ def _scale(rescale_grad: Any, weight: Symbol) -> Symbol:
     return rescale_grad if isinstance(rescale_grad, Symbol) else full((1,), rescale_grad)
 
 
-def _call(
-    op: str, symbols: Sequence[Symbol], attributes: dict[str, Any], out: object, name: str | None
-) -> Symbol:
-    return make_function(find(op), op)(*symbols, name=name, **attributes)
+def _call(op: str, symbols: Sequence[Symbol], attributes: dict[str, Any]) -> Symbol:
+    del attributes["out"]
+    return make_function(find(op), op)(*symbols, **attributes)
 
 
-adamw_update, mp_adamw_update = adamw_functions(_scale, _call)
+adamw_update = adamw_function("_adamw_update", _scale, _call, __name__)
+mp_adamw_update = adamw_function("_mp_adamw_update", _scale, _call, __name__)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import logging
-import os
 import warnings
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeTypeError, ShapeError
 from mixnet.dtype import as_dtype
@@ -17,6 +15,9 @@ from mixnet.ops.schema.attributes import numbers
 from mixnet.symbol.symbol import Symbol
 from mixnet.visualization.drawing import draw
 from mixnet.visualization.summary import shapes_of
+
+if TYPE_CHECKING:
+    from mixnet.visualization.digraph import Digraph
 
 _WEIGHTS = ("_weight", "_bias", "_beta", "_gamma", "_moving_var", "_moving_mean", "_running_var",
             "_running_mean")  # fmt: skip
@@ -97,8 +98,8 @@ def plot_network(
             RuntimeWarning,
             stacklevel=2,
         )
-    picture = _digraph()(name=title, format=save_format)
-    picture._drawing = draw(symbol, shape)
+    picture = _digraph(title, save_format)
+    picture.drawing = draw(symbol, shape)
     usual = {**_BOX, **node_attrs}
     hidden = set()
     for node in nodes:
@@ -137,64 +138,15 @@ def _dtypes(symbol: Symbol, known: Mapping[str, Any]) -> dict[Entry, str]:
     return {entry: as_dtype(dtype).name for entry, dtype in pairs}
 
 
-@functools.cache
-def _digraph() -> Any:
-    """The class of the pictures; made on first use, so that graphviz is loaded on first use."""
+def _digraph(title: str, save_format: str) -> Digraph:
+    """An empty graph; graphviz is loaded when the first one is made."""
+    logger = logging.getLogger("graphviz")  # its debug lines help nobody
+    logger.setLevel(logger.level or logging.WARNING)
     try:
-        logger = logging.getLogger("graphviz")  # its debug lines help nobody
-        logger.setLevel(logger.level or logging.WARNING)
-        import graphviz
+        from mixnet.visualization.digraph import Digraph
     except ImportError:
         raise ImportError(
             "Draw network requires graphviz library: pip install graphviz. "
             "mx.viz.draw(symbol) needs no other package."
         ) from None
-
-    class Network(graphviz.Digraph):
-        """A graph that Graphviz draws, and that is drawn without its programs too."""
-
-        _drawing = None
-
-        def pipe(self, format: object = None, *args: object, **kwargs: object) -> Any:
-            """The picture as bytes, or as text where ``encoding`` is given."""
-            try:
-                return super().pipe(format, *args, **kwargs)
-            except graphviz.ExecutableNotFound:
-                if self._drawing is None or (format or self.format) != "svg":
-                    raise
-                encoding = kwargs.get("encoding")
-                return self._drawing.svg if encoding else self._drawing.svg.encode()
-
-        def render(self, *args: object, **kwargs: object) -> str:
-            """Write the source and the picture; returns the path of the picture."""
-            try:
-                rendered: str = super().render(*args, **kwargs)
-                return rendered
-            except graphviz.ExecutableNotFound:
-                if self._drawing is None:
-                    raise
-            path = f"{self.filepath}.svg"
-            warnings.warn(
-                f"Graphviz's program 'dot' was not found: {path} is an SVG picture drawn without "
-                f"it. Install Graphviz for its layout and for format {self.format!r}.",
-                stacklevel=2,
-            )
-            self._drawing.save(path)
-            if kwargs.get("cleanup"):
-                os.unlink(self.filepath)
-            return path
-
-        def _repr_mimebundle_(
-            self, include: object = None, exclude: object = None, **_: object
-        ) -> Any:
-            try:
-                return super()._repr_mimebundle_(include, exclude)
-            except graphviz.ExecutableNotFound:
-                return {"image/svg+xml": self._repr_svg_()}
-
-        def _repr_svg_(self) -> str:
-            svg: str = self.pipe(format="svg", encoding="utf-8")
-            return svg
-
-    Network.__name__ = Network.__qualname__ = "Digraph"
-    return Network
+    return Digraph(name=title, format=save_format)

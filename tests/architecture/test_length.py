@@ -20,7 +20,6 @@ LONGER = {
     "module/base_module.py fit": "callbacks read its local variables, by the names that MXNet gave them",
     "model/feed_forward.py _train_multi_device": "callbacks read its variables, by the names of MXNet",
     "ops/op.py __init__": "a line for each fact that an operator can declare",
-    "ndarray/adamw.py adamw_functions": "two functions that MXNet gave sixteen arguments",
     "ops/nn/recurrent.py rnn": "half of it is MXNet's arguments, and how they fit each other",
 }
 

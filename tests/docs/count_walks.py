@@ -1,9 +1,14 @@
-"""Python calls of the walks in docs/concepts/walks.md: ``python -m tests.docs.count_walks``."""
+"""Python calls of the walks in docs/concepts/walks.md: ``python -m tests.docs.count_walks``.
+
+With ``--names``: the functions that each walk calls, as JSON.
+"""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import mixnet as mx
@@ -81,6 +86,32 @@ def step() -> Walk:
 WALKS = [arithmetic, gradient, hybridized, bound, step]
 
 
+def _run_watched(run: Callable[[], object]) -> list[str]:
+    """The functions that a call of ``run`` calls, apart from itself, by their qualified names."""
+    names: list[str] = []
+
+    def watch(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call":
+            names.append(frame.f_code.co_qualname)
+
+    sys.setprofile(watch)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return names[1:]
+
+
+def names_called(walk: Walk) -> set[str]:
+    """The functions that the first runs of a walk call: what is cached later is looked up there."""
+    before, run = walk
+    names: set[str] = set()
+    for _ in range(3):
+        before()
+        names.update(_run_watched(run))
+    return names
+
+
 def calls(walk: Walk, warm: int = 4) -> int:
     """Python functions that a walk calls once it has run a few times."""
     before, run = walk
@@ -89,20 +120,12 @@ def calls(walk: Walk, warm: int = 4) -> int:
         run()
     before()
     mx.nd.waitall()
-    count = 0
-
-    def watch(frame: object, event: str, argument: object) -> None:
-        nonlocal count
-        count += event == "call"
-
-    sys.setprofile(watch)
-    try:
-        run()
-    finally:
-        sys.setprofile(None)
-    return count - 1  # without the walk's own
+    return len(_run_watched(run))
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--names"]:
+        print(json.dumps([sorted(names_called(make())) for make in WALKS]))
+        sys.exit()
     for make in WALKS:
         print(f"{make.__name__:12}{calls(make()):6,}")

@@ -63,11 +63,15 @@ def test_a_missing_picture_is_reported() -> None:
         draw("engine", "", [[Box("a", "A", file="gone.py")]], [])
 
 
-def test_rows_name_files_that_exist() -> None:
+def test_pages_name_files_that_exist() -> None:
     missing = []
-    for page in CONCEPTS.glob("*.md"):
+    root = PACKAGE.parent
+    pages = [root / "README.md", root / "CONTRIBUTING.md", *(root / "docs").glob("*.md")]
+    for folder in ("concepts", "decisions", "howto"):
+        pages += (root / "docs" / folder).glob("*.md")
+    for page in pages:
         for name in re.findall(r"`((?:mixnet/)?(?:\w+/)+\w+\.py)`", page.read_text()):
-            near = (PACKAGE / name, PACKAGE.parent / name, PACKAGE / "gluon" / name)
+            near = (PACKAGE / name, root / name, PACKAGE / "gluon" / name)
             if not any(path.exists() for path in near):
                 missing.append(f"{page.name}: {name}")
     assert missing == []

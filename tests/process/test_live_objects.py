@@ -8,7 +8,7 @@ import pytest
 from mixnet.process.live_objects import LiveObjects
 
 
-class Thing:
+class Item:
     pass
 
 
@@ -23,53 +23,53 @@ def frequent_switches():
 
 def test_objects_are_listed_as_long_as_they_are_in_use():
     live = LiveObjects()
-    things = [Thing(), Thing()]
-    for thing in things:
-        live.add(thing)
-        live.add(thing)
-    assert set(live.all()) == set(things)
-    del thing
-    last = things.pop()
-    things.clear()
+    objects = [Item(), Item()]
+    for each in objects:
+        live.add(each)
+        live.add(each)
+    assert set(live.all()) == set(objects)
+    del each  # it refers to the last one
+    last = objects.pop()
+    objects.clear()
     assert live.all() == [last]
 
 
 def test_discarded_objects_are_not_listed():
-    live, things = LiveObjects(), [Thing(), Thing()]
-    for thing in things:
-        live.add(thing)
-    live.discard(things[0])
-    live.discard(things[0])
-    assert live.all() == [things[1]]
+    live, objects = LiveObjects(), [Item(), Item()]
+    for each in objects:
+        live.add(each)
+    live.discard(objects[0])
+    live.discard(objects[0])
+    assert live.all() == [objects[1]]
 
 
 def test_equal_objects_are_different_objects():
     class Equal(dict):
         pass
 
-    live, things = LiveObjects(), [Equal(), Equal()]
-    for thing in things:
-        live.add(thing)
+    live, objects = LiveObjects(), [Equal(), Equal()]
+    for each in objects:
+        live.add(each)
     assert len(live.all()) == 2
 
 
 def test_all_can_be_called_while_another_thread_adds(frequent_switches):
-    live: LiveObjects[Thing] = LiveObjects()
+    live: LiveObjects[Item] = LiveObjects()
     stop = threading.Event()
 
     def add_and_drop():
         while not stop.is_set():
-            things = [Thing() for _ in range(20)]
-            for thing in things:
-                live.add(thing)
+            objects = [Item() for _ in range(20)]
+            for each in objects:
+                live.add(each)
 
     threads = [threading.Thread(target=add_and_drop) for _ in range(3)]
     for thread in threads:
         thread.start()
     try:
         for _ in range(3000):
-            assert all(isinstance(thing, Thing) for thing in live.all())
+            assert all(isinstance(each, Item) for each in live.all())
     finally:
         stop.set()
         for thread in threads:
-            thread.join()
+            thread.join(timeout=60)

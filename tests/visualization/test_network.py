@@ -85,10 +85,8 @@ def test_wrong_arguments_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         mx.viz.plot_network(3)
     with pytest.raises(ValueError, match="Input shape is incomplete"):
         mx.viz.plot_network(lenet(), shape={"softmax_label": (1,)})
-    from mixnet.visualization.network import _digraph
-
     monkeypatch.setitem(sys.modules, "graphviz", None)
-    _digraph.cache_clear()
+    monkeypatch.delitem(sys.modules, "mixnet.visualization.digraph", raising=False)
     with pytest.raises(ImportError, match="pip install graphviz"):
         mx.viz.plot_network(lenet())
 

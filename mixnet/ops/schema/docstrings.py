@@ -16,6 +16,7 @@ _USUAL = {
     "weight": "the weight.",
 }
 """Arrays that mean the same wherever an operator says nothing else of them."""
+_LISTED_ATTRIBUTES = re.compile(r"^Attributes:\n(?: .*\n?)+\n?", re.MULTILINE)
 _END_OF_RANGE = re.compile(r"(?:(min|max)_(\w+)|(\w+)_(min|max))")
 
 
@@ -47,7 +48,12 @@ def with_arguments(text: str, arguments: Mapping[str, str]) -> str:
 
 
 def with_attributes(text: str, attributes: Iterable[Attribute]) -> str:
-    """A docstring with the type, range and default of each attribute, behind its arguments."""
+    """A docstring with the type, range and default of each attribute, behind its arguments.
+
+    The docstring of an operator that is derived from another one lists the attributes of that one, which
+    are replaced.
+    """
+    text = _LISTED_ATTRIBUTES.sub("", text)
     listed = [f"    {each.name}: {each.in_help}." for each in attributes]
     if not listed:
         return text

@@ -87,13 +87,18 @@ def become_host(value: Value, data: np.ndarray) -> None:
 
 
 _live: list[weakref.ref[Value]] = []
-"""The values that became values of the host, and others that were such, until ``_forget_others``."""
+"""Values on the host, and some that have moved to a device or are gone since ``_forget_others`` ran."""
 
 _forgetting = locks.make("live host values")
 
 
+_FEWEST = 1000
+
+
 class _Limit:
-    number = 1000
+    """The length of ``_live`` at which ``_forget_others`` runs: twice what was alive, so this is rare."""
+
+    number = _FEWEST
 
 
 def _forget_others() -> None:
@@ -104,7 +109,7 @@ def _forget_others() -> None:
         number = len(_live)
         alive = [each for each in _live[:number] if _is_on_host(each())]
         _live[:number] = alive  # at once: other threads append meanwhile
-        _Limit.number = max(1000, 2 * len(alive))
+        _Limit.number = max(_FEWEST, 2 * len(alive))
     finally:
         _forgetting.release()
 
@@ -137,7 +142,7 @@ def content(value: Value) -> Any:
 
 
 def moved(value: Value, data: np.ndarray) -> Any:
-    """The JAX array of a value whose ``content`` was this; one that is donated does not hold it any more."""
+    """The JAX array of a value whose ``content`` was ``data``, which it has lost if it was donated since."""
     array = value.array
     if array is not None:
         return array

@@ -194,55 +194,38 @@ def _method(name: str) -> Callable[..., Any]:
     return method
 
 
+_ARITHMETIC = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide", "div": "true_divide",
+    "mod": "mod", "pow": "power", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+    "matmul": "matmul",
+}  # fmt: skip
+_COMPARISONS = {
+    "eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal",
+    "lt": "less", "le": "less_equal",
+}  # fmt: skip
+"""Functions by Python's names of the operators."""
+
+_METHODS = (
+    "all", "any", "argmax", "argmin", "argsort", "broadcast_to", "clip", "copy", "cumsum", "diag", "dot",
+    "expand_dims", "max", "mean", "min", "prod", "repeat", "round", "sort", "squeeze", "std", "sum",
+    "swapaxes", "take", "tile", "var",
+)  # fmt: skip
+
+
 def _install() -> None:
-    arithmetic = {
-        "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide",
-        "div": "true_divide", "mod": "mod", "pow": "power", "and": "bitwise_and",
-        "or": "bitwise_or", "xor": "bitwise_xor", "matmul": "matmul",
-    }  # fmt: skip
-    for name, function in arithmetic.items():
+    for name, function in _ARITHMETIC.items():
         method, reflected = _binary(function)
         setattr(_Symbol, f"__{name}__", method)
         # MXNet's node: whether a number is whole counts in `1 + x`, as in `x + 1`, but not in `1 - x`.
         setattr(_Symbol, f"__r{name}__", method if name == "add" else reflected)
-    for name, function in {
-        "eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal",
-        "lt": "less", "le": "less_equal",
-    }.items():  # fmt: skip
+    for name, function in _COMPARISONS.items():
         setattr(_Symbol, f"__{name}__", _binary(function)[0])
     for name in ("abs", "invert"):
         setattr(_Symbol, f"__{name}__", _method(name))
     # MXNet's node; the negative of a truth is a number.
     times = _binary("multiply")[0]
     setattr(_Symbol, "__neg__", lambda self: times(self, -1))  # noqa: B010
-    for name in [
-        "all",
-        "any",
-        "argmax",
-        "argmin",
-        "argsort",
-        "broadcast_to",
-        "clip",
-        "copy",
-        "cumsum",
-        "diag",
-        "dot",
-        "max",
-        "mean",
-        "min",
-        "prod",
-        "repeat",
-        "round",
-        "sort",
-        "squeeze",
-        "std",
-        "sum",
-        "swapaxes",
-        "take",
-        "var",
-        "expand_dims",
-        "tile",
-    ]:
+    for name in _METHODS:
         setattr(_Symbol, name, _method(name))
     _Symbol.__hash__ = object.__hash__  # type: ignore[method-assign]
 

@@ -122,12 +122,13 @@ def _text(row: Row) -> str:
 
 
 def _inputs(row: Row, rows: Sequence[Row], merged: Mapping[str, str]) -> list[str]:
-    differences = []
+    """The inputs of a node as text; a node that was merged has the name of the remaining one."""
+    inputs = []
     for number, port in row["inputs"]:
         name = rows[number]["name"]
         name = merged.get(name, name)
-        differences.append(f"{name}[{port}]" if port else name)
-    return differences
+        inputs.append(f"{name}[{port}]" if port else name)
+    return inputs
 
 
 def _merged(before: Sequence[Row], new: Mapping[str, Row]) -> dict[str, str]:

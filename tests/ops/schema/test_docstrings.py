@@ -65,3 +65,11 @@ def test_functions_of_operators_describe_what_every_call_takes(module: object) -
 def test_methods_describe_their_free_arguments() -> None:
     for method in (mx.nd.NDArray.sum, mx.nd.NDArray.clip, mx.sym.Symbol.sum, mx.sym.Symbol.dot):
         assert {"args", "kwargs"} <= described(method.__doc__), method.__name__
+
+
+def test_a_derived_operator_lists_its_own_attributes_alone() -> None:
+    for name, operator in OPERATORS.items():
+        assert (operator.__doc__ or "").count("Attributes:") <= 1, name
+    text = OPERATORS["multi_mp_sgd_mom_update"].__doc__ or ""
+    assert "    lrs: a tuple of numbers; required." in text
+    assert "    lr: a number" not in text

@@ -183,6 +183,19 @@ def test_a_loss_scale_may_be_a_number() -> None:
     assert half.dtype == np.float16
 
 
+def test_a_call_of_adamw_without_its_arguments_says_how_it_is_called() -> None:
+    arrays = [ones(3) for _ in range(4)]
+    usage = r"Call it as adamw_update\(weight, grad, mean, var, rescale_grad, lr, eta, beta1=0\.9, "
+    with pytest.raises(
+        TypeError, match=rf"adamw_update: missing a required argument: 'eta'\. {usage}"
+    ):
+        nd.contrib.adamw_update(*arrays, 1.0, 0.1)
+    with pytest.raises(
+        TypeError, match=rf"adamw_update: multiple values for argument 'lr'\. {usage}"
+    ):
+        nd.contrib.adamw_update(*arrays, 1.0, 0.1, 1.0, lr=0.2)
+
+
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("rule", ["adamw", "lamb"])
 def test_lists_of_weights_are_updated_as_each_alone(rule: str, half: bool) -> None:
