@@ -8,7 +8,10 @@ import pytest
 
 import mixnet as mx
 from mixnet.base import FileError
+from mixnet.engine import Var
 from mixnet.files import whole_file
+from mixnet.runtime.record.files import variable
+from tests.threads import all_at_once
 
 
 def test_after_a_save_that_failed_the_file_is_what_it_was(
@@ -32,3 +35,10 @@ def test_after_a_save_that_failed_the_file_is_what_it_was(
         assert saving is not None and saving.done
     mx.nd.save(path, mx.nd.zeros(3))
     assert mx.nd.load(path)[0].asnumpy().tolist() == [0, 0, 0]
+
+
+def test_threads_use_one_variable_of_a_file(tmp_path: Path) -> None:
+    for number in range(100):
+        variables: list[Var] = []
+        all_at_once(4, lambda _: variables.append(variable(tmp_path / str(number))))  # noqa: B023
+        assert len(set(variables)) == 1
