@@ -12,7 +12,7 @@ import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.gluon import nn
 from mixnet.gluon.parameter import arrays
-from tests.threads import all_at_once, in_threads
+from tests.threads import all_at_once
 
 
 def new(**kwargs) -> gluon.Parameter:
@@ -420,14 +420,3 @@ def test_several_threads_may_call_a_network_first(is_hybridized: bool) -> None:
     assert len(drawn) == len(set(drawn)) == 2, "each weight is drawn once"
     for result in results:
         np.testing.assert_allclose(result, net(nd.ones((2, 4))).asnumpy(), rtol=1e-5)
-
-
-def test_a_network_may_be_hybridized_again_while_it_is_composed() -> None:
-    class Layer(gluon.HybridBlock):
-        def hybrid_forward(self, F: Any, x: Any) -> Any:
-            in_threads(1, lambda _: self.hybridize())
-            return x + 1
-
-    layer = Layer()
-    layer.hybridize()
-    assert layer(nd.ones((2,))).asnumpy().tolist() == [2, 2]

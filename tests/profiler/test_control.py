@@ -431,7 +431,7 @@ def test_threads_that_start_and_stop_leave_no_thread_that_writes(config: dict[st
     profiler.set_config(**{**config, "continuous_dump": True, "dump_period": 0.001})
 
     def start_and_stop(_: int) -> None:
-        for _ in range(50):
+        for _ in range(150):
             profiler.set_state("run")
             profiler.set_state("stop")
 
