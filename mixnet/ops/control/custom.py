@@ -70,7 +70,7 @@ class Runner(Protocol):
         """Gradients of the inputs, then new states."""
 
 
-_raised: deque[tuple[str, Exception]] = deque(maxlen=16)
+_raised: deque[tuple[str, BaseException]] = deque(maxlen=16)
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def keep_errors(op_type: str = "") -> Iterator[None]:
     """
     try:
         yield
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         vars(error)["_is_raised_at_reader"] = True
         _raised.append((op_type, error))
         raise
@@ -97,7 +97,7 @@ def _is_news(record: logging.LogRecord) -> bool:
 filter_callback_errors(_is_news)
 
 
-def explained(error: Exception) -> Exception:
+def explained(error: Exception) -> BaseException:
     """The error of a program in terms of the Python that raised in it, if any did."""
     text = str(error)
     for op_type, original in list(_raised):
@@ -105,7 +105,7 @@ def explained(error: Exception) -> Exception:
             with suppress(ValueError):  # another thread, whose error has the same text, was quicker
                 _raised.remove((op_type, original))
             forget_failed_callback()
-            if not op_type:
+            if not op_type or isinstance(original, KeyboardInterrupt):
                 return original.with_traceback(None)
             wrapped = MXNetError(
                 f"Custom: {op_type!r} raised {type(original).__name__}: {original}"

@@ -731,3 +731,20 @@ def test_errors_with_equal_texts_in_several_threads_are_not_logged() -> None:
         assert not custom._is_news(record)
     unknown = (ValueError, ValueError("of another library"), None)
     assert custom._is_news(logging.LogRecord("jax", 40, "", 1, "", (), unknown))
+
+
+@pytest.mark.usefixtures("compiling_at_once")
+def test_an_interrupt_in_a_compiled_program_is_an_interrupt() -> None:
+    class Interrupted(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            raise KeyboardInterrupt
+
+    @mx.operator.register("test_interrupted")
+    class InterruptedProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return Interrupted()
+
+    with pytest.raises(KeyboardInterrupt):
+        nd.Custom(nd.ones((2,)), op_type="test_interrupted").asnumpy()
+    nd.waitall()
+    assert nd.ones((2,)).asnumpy().tolist() == [1, 1]
