@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -70,7 +71,7 @@ class Runner(Protocol):
         """Gradients of the inputs, then new states."""
 
 
-_raised: deque[tuple[str, BaseException]] = deque(maxlen=16)
+_raised: deque[tuple[str, Exception]] = deque(maxlen=16)
 
 
 @contextmanager
@@ -82,7 +83,7 @@ def keep_errors(op_type: str = "") -> Iterator[None]:
     """
     try:
         yield
-    except (Exception, KeyboardInterrupt) as error:
+    except Exception as error:
         vars(error)["_is_raised_at_reader"] = True
         _raised.append((op_type, error))
         raise
@@ -91,10 +92,13 @@ def keep_errors(op_type: str = "") -> Iterator[None]:
 def _is_news(record: logging.LogRecord) -> bool:
     """Whether JAX logs the error of a callback that nobody else tells: ours are raised at the reader."""
     error = record.exc_info[1] if record.exc_info else None
-    return not getattr(error, "_is_raised_at_reader", False)
+    is_raised = isinstance(error, KeyboardInterrupt) or hasattr(error, "_is_raised_at_reader")
+    return not is_raised
 
 
 filter_callback_errors(_is_news)
+
+_INTERRUPT = re.compile("^KeyboardInterrupt", re.MULTILINE)
 
 
 def explained(error: Exception) -> BaseException:
@@ -105,13 +109,16 @@ def explained(error: Exception) -> BaseException:
             with suppress(ValueError):  # another thread, whose error has the same text, was quicker
                 _raised.remove((op_type, original))
             forget_failed_callback()
-            if not op_type or isinstance(original, KeyboardInterrupt):
+            if not op_type:
                 return original.with_traceback(None)
             wrapped = MXNetError(
                 f"Custom: {op_type!r} raised {type(original).__name__}: {original}"
             )
             wrapped.__cause__ = original
             return wrapped
+    if _INTERRUPT.search(text):  # in the operator's code, or in JAX's on the way there
+        forget_failed_callback()
+        return KeyboardInterrupt()
     return error
 
 
