@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 
 def in_threads(count: int, work: Callable[[int], object], seconds: float = 180) -> None:
@@ -24,3 +26,26 @@ def in_threads(count: int, work: Callable[[int], object], seconds: float = 180) 
         assert not thread.is_alive(), "a thread hangs"
     if problems:
         raise problems[0]
+
+
+@contextmanager
+def frequent_switches() -> Iterator[None]:
+    """Scope in which threads take turns after every few lines."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def all_at_once(count: int, work: Callable[[int], object]) -> None:
+    """``in_threads``, where all threads begin at the same moment and switch often."""
+    barrier = threading.Barrier(count)
+
+    def begin(number: int) -> None:
+        barrier.wait(60)
+        work(number)
+
+    with frequent_switches():
+        in_threads(count, begin)

@@ -160,10 +160,13 @@ class ThreadedEngine(Engine):
             pool.arrived.notify()
         # A notified worker counts as idle until it has taken a task, so such tasks are counted, too.
         if len(pool.heap) > pool.idle and len(pool.threads) < pool.limit and not self._exits:
-            name = f"mixnet {pool.name} {len(pool.threads)}"
-            thread = threading.Thread(target=self._serve, args=(pool,), name=name, daemon=True)
-            pool.threads.append(thread)
-            thread.start()
+            self._start_worker(pool)
+
+    def _start_worker(self, pool: Pool) -> None:
+        name = f"mixnet {pool.name} {len(pool.threads)}"
+        thread = threading.Thread(target=self._serve, args=(pool,), name=name, daemon=True)
+        pool.threads.append(thread)
+        thread.start()
 
     def _pool(self, resource: str) -> Pool:
         kind = resource.partition(":")[0]
@@ -192,7 +195,16 @@ class ThreadedEngine(Engine):
                 if task.state is not State.READY:  # a waiting thread has taken it
                     continue
                 task.state = State.RUNNING  # no other thread may take it
-            self._execute(task)
+            try:
+                self._execute(task)
+            except (
+                BaseException
+            ):  # SystemExit of the work ends this thread: another takes its place
+                with self._lock:
+                    pool.threads.remove(threading.current_thread())
+                    if pool.heap:
+                        self._start_worker(pool)
+                raise
             del task  # a sleeping worker must not keep it alive
 
     def _execute(self, task: Task) -> None:

@@ -20,6 +20,16 @@ def clients() -> list[Any] | None:
         return None
 
 
+def locks_of_clients() -> list[Any]:
+    """The locks that JAX holds while it makes clients, in the order of taking; none if it has others."""
+    try:
+        from jax._src import xla_bridge
+
+        return [xla_bridge._plugin_lock, xla_bridge._backend_lock]
+    except (ImportError, AttributeError):
+        return []
+
+
 def leave_clients() -> bool:
     """Take off JAX's exit handlers, which wait for clients; whether this JAX has them."""
     try:

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from mixnet.process import locks
+
 _builders: set[object] = set()
 _is_ours = False  # whether it was switched off here, and not by the program
+# Reentrant: a finalizer may build a graph, too.
+_lock = locks.renewed(threading.RLock())
 
 
 @contextmanager
@@ -33,16 +38,18 @@ def collector_paused() -> Iterator[None]:
 
 def _pause() -> None:
     global _is_ours
-    if gc.isenabled():
-        _is_ours = True
-        gc.disable()
+    with _lock:
+        if gc.isenabled():
+            _is_ours = True
+            gc.disable()
 
 
 def _resume() -> None:
     global _is_ours
-    if _is_ours and not _builders:
-        gc.enable()
-        _is_ours = False
+    with _lock:  # otherwise another thread may pause it in between, and it would stay off
+        if _is_ours and not _builders:
+            gc.enable()
+            _is_ours = False
 
 
 def _forget_other_threads() -> None:

@@ -105,7 +105,11 @@ class BetweenOperations:
             time.sleep(_RETRY_SECONDS)
         self._is_sleeping = False
         if self._deferred_since is not None and _signal.getsignal(number) is self:
-            _signal.pthread_kill(_main, number)  # which wakes it, too
+            main = (
+                threading.main_thread().ident
+            )  # another one in a process that a thread has forked
+            assert main is not None
+            _signal.pthread_kill(main, number)  # which wakes it, too
 
 
 def _trace_nothing(frame: FrameType, event: str, argument: object) -> None:
@@ -165,4 +169,3 @@ def wrap_handlers() -> None:
 
 _NOT_OF_A_PROGRAM = (int, signal.Handlers, BetweenOperations)
 _raise_interrupt = _signal.default_int_handler
-_main = threading.main_thread().ident or 0

@@ -33,6 +33,7 @@ ORDER = (
     "random numbers",  # the next number of a stream
     "random numbers of the host",  # the state of MXNet's generators
     "later",  # the values that one task makes
+    "files",  # which files have variables
     "engine",  # the queues of all variables and workers
     "host values",  # whether a result of a backend is on the host or on the device
     "live host values",  # which values are on the host

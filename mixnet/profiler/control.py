@@ -16,6 +16,7 @@ import jax
 from mixnet import config
 from mixnet.base import AttributeValueError, CheckError, MXNetError
 from mixnet.files.whole_file import write_whole
+from mixnet.process import locks
 from mixnet.profiler import settings
 from mixnet.profiler.session import session
 from mixnet.profiler.table import SORT_KEYS, aggregate, as_json, as_table
@@ -230,28 +231,29 @@ class _Writer:
     """Writes the trace, and while ``continuous_dump`` is set does so again and again."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # Reentrant: a signal handler of the program may save the profile.
+        self._lock = locks.renewed(threading.RLock())
+        self._starting = locks.renewed(threading.RLock())
         self._stop: threading.Event | None = None
 
     def write(self) -> None:
         """Write the file. A reader sees the old one or the new one, never a part."""
-        path = session.settings.filename
-        trace = chrome_trace(session.rows(), session.happened())
-        with self._lock:
-            write_whole(path, json.dumps(trace).encode())
+        with self._lock:  # around the reading, too: an older trace must not replace a newer one
+            trace = chrome_trace(session.rows(), session.happened())
+            write_whole(session.settings.filename, json.dumps(trace).encode())
 
     def apply(self) -> None:
         """Start or end the thread that writes, as the session's settings and state say."""
-        active = session.running and session.settings.continuous_dump
-        if self._stop is not None:
-            self._stop.set()
-            self._stop = None
-        if active:
-            self._stop = threading.Event()
-            arguments = (self._stop, session.settings.dump_period)
-            threading.Thread(
-                target=self._repeat, args=arguments, name="mixnet profiler", daemon=True
-            ).start()
+        with self._starting:
+            if self._stop is not None:
+                self._stop.set()
+                self._stop = None
+            if session.running and session.settings.continuous_dump:
+                self._stop = threading.Event()
+                arguments = (self._stop, session.settings.dump_period)
+                threading.Thread(
+                    target=self._repeat, args=arguments, name="mixnet profiler", daemon=True
+                ).start()
 
     def _repeat(self, stop: threading.Event, period: float) -> None:
         wait = period

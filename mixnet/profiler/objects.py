@@ -8,6 +8,7 @@ from typing import Self
 
 from mixnet.base import AttributeTypeError, OperatorValueError
 from mixnet.engine.timeline import now
+from mixnet.process import locks
 from mixnet.profiler.session import session
 
 SCOPES = ("global", "process", "thread", "task", "marker")
@@ -143,7 +144,8 @@ class Counter:
     def __init__(self, domain: Domain, name: str, value: float | None = None):
         self.name = name
         self._category = f"{_checked(domain, self).name},counter"
-        self._lock = threading.Lock()
+        # Reentrant: a signal handler of the program may count, too.
+        self._lock = locks.renewed(threading.RLock())
         self._value: float = 0
         if value is not None:
             self.set_value(value)

@@ -21,7 +21,7 @@ import numpy as np
 from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.engine.threaded import wait_before_fork
-from mixnet.private_jax.ending import clients, hide_fork_warning, leave_clients
+from mixnet.private_jax.ending import clients, hide_fork_warning, leave_clients, locks_of_clients
 from mixnet.process import locks
 from mixnet.runtime.compile import ahead
 from mixnet.runtime.devices import collective
@@ -149,12 +149,26 @@ def interpret_all_programs() -> None:
 # ---- the fork --------------------------------------------------------------------------------------
 
 
+_held_locks: list[Any] = []  # of JAX, by the thread that forks
+_MOST_SECONDS = 60.0
+
+
 def _before_fork() -> None:
     wait_before_fork()
     in_flight.settle()
+    # Another thread may be making the clients of XLA: in the child, its locks would never be released.
+    for lock in locks_of_clients():
+        if lock.acquire(timeout=_MOST_SECONDS):
+            _held_locks.append(lock)
+
+
+def _release_locks() -> None:
+    while _held_locks:
+        _held_locks.pop().release()
 
 
 def _after_fork() -> None:
+    _release_locks()
     backends = _backends()
     for segments in state.segments_of_threads.all():
         is_own = segments is state.state.segments
@@ -196,4 +210,4 @@ def _backends() -> list[Any]:
 
 
 hide_fork_warning()
-os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
+os.register_at_fork(before=_before_fork, after_in_parent=_release_locks, after_in_child=_after_fork)

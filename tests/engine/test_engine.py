@@ -594,3 +594,22 @@ def test_an_idle_worker_does_not_keep_others_from_starting() -> None:
     engine.wait_for_all()
     assert most == 4
     engine.stop()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_work_that_ends_its_thread_leaves_the_pool_a_thread() -> None:
+    engine = ThreadedEngine({"io": 1})
+    for _ in range(2):
+        begun, leave, ended = threading.Event(), threading.Event(), threading.Event()
+
+        def end_thread(begun: threading.Event = begun, leave: threading.Event = leave) -> None:
+            begun.set()
+            leave.wait(30)
+            sys.exit()
+
+        engine.push(end_thread, resource="io")
+        assert begun.wait(30)
+        engine.push(ended.set, resource="io")  # waits for the only thread
+        leave.set()
+        assert ended.wait(30), "no thread is left to run it"
+    engine.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.gluon import nn
 from mixnet.gluon.parameter import arrays
+from tests.threads import all_at_once
 
 
 def new(**kwargs) -> gluon.Parameter:
@@ -396,3 +398,25 @@ def test_data_that_comes_too_early_still_gives_the_shape(deferred: bool) -> None
     assert parameter.shape == (4, 2)
     parameter.initialize("ones")
     np.testing.assert_array_equal(parameter.data().asnumpy(), np.ones((4, 2)))
+
+
+@pytest.mark.parametrize("is_hybridized", [False, True])
+def test_several_threads_may_call_a_network_first(is_hybridized: bool) -> None:
+    drawn: list[str] = []
+
+    class Slow(mx.init.Initializer):
+        def _init_weight(self, name: str, data: nd.NDArray) -> None:
+            drawn.append(str(name))
+            time.sleep(0.05)
+            data[:] = nd.random.uniform(shape=data.shape)
+
+    net = nn.HybridSequential()
+    net.add(nn.Dense(3), nn.BatchNorm(), nn.Dense(2))
+    net.initialize(Slow())
+    if is_hybridized:
+        net.hybridize()
+    results: list[np.ndarray] = []
+    all_at_once(3, lambda _: results.append(net(nd.ones((2, 4))).asnumpy()))
+    assert len(drawn) == len(set(drawn)) == 2, "each weight is drawn once"
+    for result in results:
+        np.testing.assert_allclose(result, net(nd.ones((2, 4))).asnumpy(), rtol=1e-5)

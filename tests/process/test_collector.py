@@ -11,6 +11,7 @@ import threading
 import pytest
 
 import mixnet as mx
+from mixnet.process import collector
 from mixnet.process.collector import collector_paused
 from tests.waiting import join
 
@@ -93,3 +94,38 @@ def test_nothing_is_collected_while_mixnet_is_imported() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True
     )
     assert done.stdout.split() == ["0", "True"]
+
+
+def test_it_is_on_after_one_thread_has_begun_while_another_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads: list[threading.Thread] = []
+    leave = threading.Event()
+
+    def build() -> None:
+        with collector_paused():
+            leave.wait(60)
+
+    class Collector:
+        enabled = True
+
+        def isenabled(self) -> bool:
+            return self.enabled
+
+        def disable(self) -> None:
+            self.enabled = False
+
+        def enable(self) -> None:
+            self.enabled = True
+            if not threads:
+                threads.append(threading.Thread(target=build))
+                threads[0].start()
+                threads[0].join(0.1)
+
+    fake = Collector()
+    monkeypatch.setattr(collector, "gc", fake)
+    with collector_paused():
+        pass
+    leave.set()
+    join(*threads)
+    assert fake.enabled

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ import pytest
 
 from mixnet import autograd, engine, gluon, nd, profiler, sym
 from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, MXNetError
+from mixnet.profiler import control
 from tests import processes
 from tests.each_record import each_record
+from tests.threads import all_at_once
 from tests.waiting import join, until
 
 
@@ -398,3 +401,40 @@ def test_the_profiler_accepts_the_handle_of_a_kvstore() -> None:
         assert profiler.profiler_kvstore_handle.value is store
     finally:
         profiler.set_kvstore_handle(None)
+
+
+def test_the_file_is_not_replaced_by_an_older_trace(
+    config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profiler.set_config(**config)
+    profiler.set_state("run")
+    has_read, chrome_trace = threading.Event(), control.chrome_trace
+
+    def slowly(*arguments: Any) -> Any:
+        older = chrome_trace(*arguments)
+        monkeypatch.setattr(control, "chrome_trace", chrome_trace)
+        has_read.set()
+        time.sleep(0.2)
+        return older
+
+    monkeypatch.setattr(control, "chrome_trace", slowly)
+    writer = threading.Thread(target=control._writer.write)  # as continuous_dump does
+    writer.start()
+    assert has_read.wait(60)
+    profiler.Marker(profiler.Domain("domain"), "the last").mark()
+    profiler.dump()
+    join(writer)
+    assert "the last" in Path(config["filename"]).read_text()
+
+
+def test_threads_that_start_and_stop_leave_no_thread_that_writes(config: dict[str, Any]) -> None:
+    profiler.set_config(**{**config, "continuous_dump": True, "dump_period": 0.001})
+
+    def start_and_stop(_: int) -> None:
+        for _ in range(150):
+            profiler.set_state("run")
+            profiler.set_state("stop")
+
+    all_at_once(3, start_and_stop)
+    profiler.set_state("stop")
+    until(lambda: all(each.name != "mixnet profiler" for each in threading.enumerate()), 20)

@@ -133,3 +133,19 @@ def test_nothing_is_recorded_after_the_stop(domain: profiler.Domain) -> None:
 def test_objects_require_a_domain(kind: str) -> None:
     with pytest.raises(AttributeTypeError, match=rf"{kind}: the domain 'd'.*profiler\.Domain"):
         getattr(profiler, kind)("d", "name")
+
+
+def test_a_handler_may_count_while_the_program_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    counter = profiler.Counter(profiler.Domain("domain"), "counter")
+    set_value = counter._set
+
+    def interrupted(value: float) -> None:
+        monkeypatch.setattr(counter, "_set", set_value)
+        set_value(value)
+        counter.increment()  # as a signal handler that runs here
+
+    monkeypatch.setattr(counter, "_set", interrupted)
+    thread = threading.Thread(target=counter.increment, daemon=True)
+    thread.start()
+    join(thread, seconds=20)
+    assert counter._value == 2

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import gc
 import sys
 import threading
 import time
@@ -16,9 +17,10 @@ from collections.abc import Callable
 import numpy as np
 
 import mixnet as mx
-from mixnet import autograd, nd
+from mixnet import autograd, gluon, nd
 from mixnet.runtime.programs import first_sight
 from mixnet.runtime.record.record import flush
+from tests.threads import frequent_switches
 
 THREADS = 4
 STEPS = 14
@@ -50,9 +52,11 @@ class Program:
     on the order, and checks only that the values it reads from them are possible.
     """
 
-    def __init__(self, seed: int, shared: list[nd.NDArray], latest: list[nd.NDArray]):
+    def __init__(
+        self, seed: int, shared: list[nd.NDArray], latest: list[nd.NDArray], sums: gluon.HybridBlock
+    ):
         self.draw = np.random.default_rng(seed)
-        self.shared, self.latest = shared, latest
+        self.shared, self.latest, self.sums = shared, latest, sums
         self.number = seed % THREADS
         self.context = mx.cpu(int(self.draw.integers(0, 2)))
         self.own = [nd.array(self.draw.integers(0, 5, SIZE), ctx=self.context) for _ in range(3)]
@@ -62,7 +66,8 @@ class Program:
         """All steps."""
         steps = [
             self.combine, self.in_place, self.view, self.add_shared, self.read_shared, self.custom,
-            self.gradient, self.in_bulk, self.wait, self.exchange, self.across,
+            self.gradient, self.in_bulk, self.wait, self.exchange, self.across, self.network,
+            self.custom_gradient, self.look,
         ]  # fmt: skip
         for _ in range(STEPS):
             step: Callable[[], None] = steps[self.draw.integers(len(steps))]
@@ -137,8 +142,43 @@ class Program:
         a = self.own[0]
         self.own[2] = a.as_in_context(mx.cpu(1)).as_in_context(self.context) + 1
 
+    def network(self) -> None:
+        a, b = self.two()
+        row = a.as_in_context(mx.cpu(0)).reshape((1, SIZE))
+        b += self.sums(row)[0].as_in_context(self.context)
+        b %= 97
+
+    def custom_gradient(self) -> None:
+        x = self.own[1].copy()
+        x.attach_grad()
+        with autograd.record():
+            y = nd.Custom(x, op_type="stress_add_one")
+        y.backward(self.own[2])
+        self.own[0] = x.grad % 97
+
+    def look(self) -> None:
+        kind = self.draw.integers(4)
+        if kind == 0:
+            mx.runtime.counters()
+        elif kind == 1:
+            mx.runtime.live_bytes()
+        elif kind == 2:
+            gc.collect()
+        else:
+            with mx.runtime.memory() as log:
+                self.own[1].wait_to_read()
+            log.to_dict()
+
     def result(self) -> list[list[float]]:
         return [(each % 97).asnumpy().tolist() for each in self.own]
+
+
+def network_of_sums() -> gluon.HybridBlock:
+    """A hybridized network whose outputs are the sums of each row; its shape is not known yet."""
+    sums = gluon.nn.Dense(SIZE, use_bias=False, weight_initializer=mx.init.One())
+    sums.initialize(ctx=mx.cpu(0))
+    sums.hybridize()
+    return sums
 
 
 def check_round(seed: int) -> None:
@@ -146,13 +186,13 @@ def check_round(seed: int) -> None:
     latest = [nd.ones((SIZE,)) for _ in range(THREADS)]
     alone = []
     for thread in range(THREADS):
-        program = Program(
-            seed * THREADS + thread, [nd.zeros((SIZE,)) for _ in range(SHARED)], latest
-        )
+        arrays = [nd.zeros((SIZE,)) for _ in range(SHARED)]
+        program = Program(seed * THREADS + thread, arrays, latest, network_of_sums())
         program.run()
         alone.append(program.result())
     shared = [nd.zeros((SIZE,)) for _ in range(SHARED)]
-    programs = [Program(seed * THREADS + thread, shared, latest) for thread in range(THREADS)]
+    sums = network_of_sums()  # which several threads may call first
+    programs = [Program(seed * THREADS + thread, shared, latest, sums) for thread in range(THREADS)]
     problems: list[BaseException] = []
 
     def work(program: Program) -> None:
@@ -196,9 +236,10 @@ def main() -> None:
     if not options.compile:
         first_sight.runs_by_operator = lambda key, program: True
     end, rounds = time.monotonic() + options.seconds, 0
-    while time.monotonic() < end and rounds < options.rounds:
-        check_round(options.seed + rounds)
-        rounds += 1
+    with frequent_switches():
+        while time.monotonic() < end and rounds < options.rounds:
+            check_round(options.seed + rounds)
+            rounds += 1
     print(f"{rounds} rounds of {THREADS} programs: same results as serially")
 
 

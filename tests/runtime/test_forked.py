@@ -328,3 +328,70 @@ loader = mx.gluon.data.DataLoader(data, 4, num_workers=2)
 values = np.concatenate([batch.asnumpy().ravel() for batch in loader])
 assert (values == np.arange(12) * 2 + 1).all()
 """)
+
+
+def test_a_fork_waits_for_a_thread_that_makes_xlas_clients() -> None:
+    run("""
+from mixnet.private_jax.ending import locks_of_clients
+held, locks = threading.Event(), locks_of_clients()
+assert len(locks) == 2
+
+def make_clients():
+    with locks[0], locks[1]:
+        held.set()
+        time.sleep(0.2)
+
+def compute():
+    assert (nd.ones(3) * 2).asnumpy().tolist() == [2, 2, 2]
+
+thread = threading.Thread(target=make_clients)
+thread.start()
+held.wait(30)
+assert child(compute, 20) == 0
+thread.join()
+compute()
+""")
+
+
+def test_a_signal_is_sent_to_the_thread_that_has_forked() -> None:
+    run("""
+from mixnet.process.handlers import BetweenOperations
+calls = []
+
+def handle():
+    handler = BetweenOperations(lambda number, frame: calls.append(number))
+    signal.signal(signal.SIGUSR1, handler)
+    handler._deferred_since = time.monotonic()  # it has come within an operation
+    threading.Thread(target=handler._retry, args=(signal.SIGUSR1,)).start()
+    end = time.monotonic() + 10
+    while not calls and time.monotonic() < end:
+        time.sleep(0.01)
+    os._exit(0 if calls == [signal.SIGUSR1] else 1)
+
+codes = []
+thread = threading.Thread(target=lambda: codes.append(child(handle, 20)))
+thread.start()
+thread.join()
+assert codes == [0], codes
+""")
+
+
+def test_the_profile_can_be_written_though_another_thread_was_writing_it() -> None:
+    run("""
+import tempfile
+from mixnet.profiler import control
+held = threading.Event()
+
+def write():
+    with control._writer._lock:
+        held.set()
+        time.sleep(1)
+
+mx.profiler.set_config(filename=os.path.join(tempfile.mkdtemp(), "profile.json"), continuous_dump=False)
+mx.profiler.set_state("run")
+thread = threading.Thread(target=write)
+thread.start()
+held.wait(30)
+assert child(mx.profiler.dump, 20) == 0
+thread.join()
+""")

@@ -139,7 +139,8 @@ class TracedBlock(Block):
             Exception: raised by the block's code.
         """
         key = hashable(structure)
-        if key not in self._compositions:
+        compositions = self._compositions  # another thread may hybridize again, which replaces it
+        if key not in compositions:
             composition = None
             if all(takes_symbols(each) for each in self._walk()):
                 try:
@@ -152,8 +153,8 @@ class TracedBlock(Block):
                 else:
                     self._cached_graph = (composition.inputs, composition.symbol)
                     self._formats = composition.formats
-            self._compositions[key] = composition
-        return self._compositions[key]
+            compositions[key] = composition
+        return compositions[key]
 
     def _input_names(self, count: int) -> list[str]:
         """Names of the arrays of a call in the block's symbol."""

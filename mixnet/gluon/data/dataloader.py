@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import multiprocessing
+import threading
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence, Sized
@@ -43,6 +44,7 @@ from mixnet.gluon.data.sampler import BatchSampler, RandomSampler, Sampler, Sequ
 from mixnet.gluon.data.worker import Workers, empty_shared
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray
+from mixnet.process import locks
 from mixnet.process.interrupt import Deferred
 from mixnet.runtime.record.host import host_value, on_device, on_host, put_on_device
 from mixnet.runtime.value.state import is_on_host, state
@@ -235,13 +237,14 @@ class _MultiWorkerIter:
     def __init__(self, loader: DataLoader):
         self._loader = loader
         self._jobs: deque[Any] = deque()
-        self._workers = loader._start_workers()
-        self._batches = iter(loader._batch_sampler)
-        self._seed = loader._next_seed()
-        self._iterations = 0
-        with loader._whole():
-            for _ in range(max(1, loader._prefetch)):
-                self._ask()
+        with loader._lock:
+            self._workers = loader._start_workers()
+            self._batches = iter(loader._batch_sampler)
+            self._seed = loader._next_seed()
+            self._iterations = 0
+            with loader._whole():
+                for _ in range(max(1, loader._prefetch)):
+                    self._ask()
 
     def __len__(self) -> int:
         return len(self._loader._batch_sampler)
@@ -261,7 +264,7 @@ class _MultiWorkerIter:
         if not self._jobs:
             raise StopIteration
         loader = self._loader
-        with loader._whole():
+        with loader._lock, loader._whole():
             try:
                 batch = self._workers.result(self._jobs.popleft(), loader._timeout)
             except Exception as error:
@@ -378,6 +381,7 @@ class DataLoader:
             batchify_fn = default_mp_batchify_fn if self._num_workers else default_batchify_fn
         self._batchify_fn = batchify_fn
         self._worker_pool: Any = None
+        self._lock = _new_lock()
         self._under_way = 0  # calls of workers that have not ended
         self._epochs = 0
         self._iter: _MultiWorkerIter | None = None
@@ -392,9 +396,10 @@ class DataLoader:
         if not self._num_workers:
             yield from self._same_process()
             return
-        if self._iter is None:
-            self.refresh()
-        batches, self._iter = self._iter, None
+        with self._lock:
+            if self._iter is None:
+                self.refresh()
+            batches, self._iter = self._iter, None
         assert batches is not None
         try:
             yield from batches
@@ -452,7 +457,10 @@ class DataLoader:
         return f"{zlib.crc32(drawn['key'].tobytes())} {drawn['pos']} {self._epochs}"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_worker_pool": None, "_iter": None, "_under_way": 0}
+        return {**vars(self), "_worker_pool": None, "_iter": None, "_under_way": 0, "_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=_new_lock())
 
     def __del__(self) -> None:
         try:
@@ -460,6 +468,14 @@ class DataLoader:
             self._stop_workers()
         except (AttributeError, TypeError):  # the constructor failed, or the interpreter ends
             pass
+
+
+def _new_lock() -> Any:
+    """The lock of a loader's workers, which threads that iterate over it share.
+
+    Held while a thread waits for a batch, unlike those of ``locks.ORDER``, and so never taken by finalizers.
+    """
+    return locks.renewed(threading.RLock())
 
 
 _SPARE = 4  # batches in shared memory that a program may hold; further ones are copied

@@ -261,7 +261,9 @@ class Workers:
 
     def submit(self, indices: Sequence[int], seed: int) -> int:
         """Request a batch; returns the id of the job."""
+        self._check_running()
         with Deferred():
+            self._drop_unwanted()
             job = self._jobs = self._jobs + 1
             place = self._free.pop() if self._free else None
             worker = min(range(len(self._queues)), key=lambda i: len(self._queues[i]))
@@ -284,6 +286,7 @@ class Workers:
             Exception: raised in the worker; its cause is the worker's traceback.
         """
         end = time.monotonic() + timeout
+        self._check_running()
         while job not in self._answers:
             left = end - time.monotonic()
             if left <= 0 or not self._receive(left):
@@ -296,12 +299,23 @@ class Workers:
 
     def forget(self, jobs: Sequence[int]) -> None:
         """Cancel these jobs."""
-        with Deferred():
-            for job in jobs:
-                if job in self._answers:
-                    self._drop(job)
-                elif job in self._places:
-                    self._unwanted.add(job)
+        # Without waiting: iterators end in finalizers, too, while another thread receives batches.
+        self._unwanted.update(jobs)
+
+    def _drop_unwanted(self) -> None:
+        for job in list(self._unwanted):
+            if job in self._answers:
+                self._drop(job)
+            elif job in self._places:
+                continue  # a worker is making it
+            self._unwanted.discard(job)
+
+    def _check_running(self) -> None:
+        if not self._connections:
+            raise MXNetError(
+                "The workers of this DataLoader were stopped, because a batch of another iteration failed or "
+                "was interrupted. Begin a new epoch."
+            )
 
     def stop(self) -> None:
         """Stop all processes, even if interrupted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,12 +22,14 @@ from mixnet.base import (
     checked_shape,
 )
 from mixnet.context import Context, as_context, cpu, current_context
+from mixnet.gluon.parameter.replaceable import ReplaceableArrays
 from mixnet.gluon.trace import placed
 from mixnet.initializer.initializer import draws_numbers
 from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.passes.infer_shape import is_known
+from mixnet.process import locks
 from mixnet.process.source import user_source, warn_user
 from mixnet.runtime.record.keys import Reserved, drawing_from
 from mixnet.runtime.record.record import flush
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
 tensor_types = (Symbol, NDArray)
 
 _REQUESTS = ("write", "add", "null")
+_creating = locks.renewed(threading.RLock())  # while the arrays of a deferred parameter are created
 _STORAGE = ("default", "row_sparse", "csr")
 
 
@@ -261,14 +265,16 @@ class Parameter:
             return
         if not self._is_shape_known():
             raise DeferredInitializationError(self._waits())
-        all_or_nothing(self._create_arrays, [self])
+        # Held while it waits, unlike those of ``locks.ORDER``: an initializer may read arrays.
+        with _creating:
+            if self._deferred_init:  # no other thread has created them meanwhile
+                all_or_nothing(self._create_arrays, [self])
 
     def _changing(self) -> list[dict[Any, Any]]:
         return [vars(self), self._arrays]
 
     def _create_arrays(self) -> None:
         init, contexts, default_init, initial = self._deferred_init
-        self._deferred_init = ()
         data = initial
         reserved, self._reserved = self._reserved, None
         with untraced(), RecordingScope(False, None), drawing_from(reserved):
@@ -283,19 +289,22 @@ class Parameter:
                 else:  # it depends on names, like Mixed and Load
                     initializer.create(init)(initializer.InitDesc(self.name), data)
             self._init_impl(data, contexts, fresh=initial is None)
+        self._deferred_init = ()
 
     def _init_impl(self, data: NDArray, contexts: list[Context], fresh: bool = False) -> None:
         """Create the arrays from a value."""
         self.shape = data.shape
         if data.stype != self._stype:
             data, fresh = data.tostype(self._stype), True
-        self._arrays = {}
+        arrays: dict[Context, NDArray] = {}
         for context in contexts:
             # A copy on the same device would share its buffer, which no step could reuse, and the second
             # step would need another program than the first.
             reuse = fresh and context is contexts[0]
-            self._arrays[context] = data if reuse else data.copyto(context)
-            self._mark(self._arrays[context])
+            arrays[context] = data if reuse else data.copyto(context)
+            self._mark(arrays[context])
+        # Together: for other threads it has its arrays, or waits for its first data.
+        self._arrays, self._deferred_init = arrays, ()
         flush("initialize")  # so that the first step is the same program as the second
 
     def _load_init(
@@ -401,7 +410,7 @@ class Parameter:
 
     @property
     def _data(self) -> list[NDArray] | None:
-        return _Replaceable(self._arrays) if self._arrays else None
+        return ReplaceableArrays(self._arrays) if self._arrays else None
 
     @_data.setter
     def _data(self, arrays: Sequence[NDArray] | None) -> None:
@@ -674,18 +683,6 @@ class Parameter:
             if is_np_array():
                 self._var = self._var.as_np_ndarray()
         return self._var
-
-
-class _Replaceable(list[NDArray]):
-    """The arrays of a parameter, as ``_data`` returns them; assigning an item replaces the array."""
-
-    def __init__(self, arrays: dict[Context, NDArray]) -> None:
-        super().__init__(arrays.values())
-        self._arrays = arrays
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        super().__setitem__(key, value)
-        self._arrays.update(zip(list(self._arrays), self, strict=True))
 
 
 def _contexts(ctx: Context | Sequence[Context] | None) -> list[Context]:

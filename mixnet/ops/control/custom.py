@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 import jax
@@ -83,6 +84,7 @@ def keep_errors(op_type: str = "") -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        vars(error)["_is_raised_at_reader"] = True
         _raised.append((op_type, error))
         raise
 
@@ -90,18 +92,22 @@ def keep_errors(op_type: str = "") -> Iterator[None]:
 def _is_news(record: logging.LogRecord) -> bool:
     """Whether JAX logs the error of a callback that nobody else tells: ours are raised at the reader."""
     error = record.exc_info[1] if record.exc_info else None
-    return all(error is not original for _, original in _raised)
+    is_raised = isinstance(error, KeyboardInterrupt) or hasattr(error, "_is_raised_at_reader")
+    return not is_raised
 
 
 filter_callback_errors(_is_news)
 
+_INTERRUPT = re.compile("^KeyboardInterrupt", re.MULTILINE)
 
-def explained(error: Exception) -> Exception:
+
+def explained(error: Exception) -> BaseException:
     """The error of a program in terms of the Python that raised in it, if any did."""
     text = str(error)
     for op_type, original in list(_raised):
         if error is original or (type(original).__name__ in text and str(original) in text):
-            _raised.remove((op_type, original))
+            with suppress(ValueError):  # another thread, whose error has the same text, was quicker
+                _raised.remove((op_type, original))
             forget_failed_callback()
             if not op_type:
                 return original.with_traceback(None)
@@ -110,6 +116,9 @@ def explained(error: Exception) -> Exception:
             )
             wrapped.__cause__ = original
             return wrapped
+    if _INTERRUPT.search(text):  # in the operator's code, or in JAX's on the way there
+        forget_failed_callback()
+        return KeyboardInterrupt()
     return error
 
 
@@ -133,16 +142,20 @@ def runner_of(op_type: str, parameters: tuple[tuple[str, str], ...]) -> Runner:
     Raises:
         MXNetError: nothing is registered under that name.
     """
-    if op_type not in FACTORIES:
+    factory = FACTORIES.get(op_type)
+    if factory is None:
         known = ", ".join(sorted(FACTORIES)) or "none yet"
         raise MXNetError(
             f"Custom: op_type={op_type!r} is not registered; there are: {known}. Register it with "
             f"@mx.operator.register({op_type!r})."
         )
-    key = (FACTORIES[op_type], parameters)
-    if key not in _runners:
-        _runners[key] = FACTORIES[op_type](**dict(parameters))
-    return _runners[key]
+    key = (factory, parameters)
+    runner = _runners.get(key)
+    if runner is None:
+        # Of two threads that get here, both use the runner of the first: it has what forward leaves for
+        # backward.
+        runner = _runners.setdefault(key, factory(**dict(parameters)))
+    return runner
 
 
 def _arguments(op_type: str, parameters: tuple) -> list[str]:

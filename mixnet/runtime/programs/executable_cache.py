@@ -382,10 +382,13 @@ def _compile(
     result_specs = [Spec.of(each.shape, each.dtype, context) for each in structs]
     # Not the key of the whole program: programs for other batch sizes read the same weights.
     which = split.key, tuple(input_specs)
-    if which not in _preparations:
-        _preparations[which] = prepared.Preparation(_program(split.first, 0, input_specs, context))
+    preparation = _preparations.get(which)
+    if preparation is None:
+        program = _program(split.first, 0, input_specs, context)
+        preparation = _preparations.setdefault(which, prepared.Preparation(program))
+    # This may make room for programs, and clear the cache of preparations.
     rest = _program(split.rest, source.scalars, [*specs, *result_specs], context, options=options)
-    return prepared.Prepared(_preparations[which], rest, split.places)
+    return prepared.Prepared(preparation, rest, split.places)
 
 
 def _program(

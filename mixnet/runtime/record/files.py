@@ -10,11 +10,13 @@ from typing import TypeVar
 from mixnet.engine.current import current
 from mixnet.engine.engine import is_reported
 from mixnet.engine.variable import Var
+from mixnet.process import locks
 from mixnet.runtime.value.later import variables_of
 from mixnet.runtime.value.value import Value
 
 Answer = TypeVar("Answer")
 _variables: weakref.WeakValueDictionary[str, _FileVar] = weakref.WeakValueDictionary()
+_lock = locks.make("files")
 
 
 class _FileVar(Var):
@@ -24,9 +26,10 @@ class _FileVar(Var):
 def variable(path: str | os.PathLike[str]) -> Var:
     """The variable of a file: the same for every spelling of the path, and named after the first."""
     key = os.path.realpath(path)
-    var = _variables.get(key)
-    if var is None:
-        var = _variables[key] = _FileVar(os.fsdecode(path))
+    with _lock:  # of one file, all threads use one variable
+        var = _variables.get(key)
+        if var is None:
+            var = _variables[key] = _FileVar(os.fsdecode(path))
     return var
 
 

@@ -294,7 +294,7 @@ def _stream_of(context: Context) -> _Stream:
 def preserved() -> Iterator[None]:
     """Scope after which all streams continue as if nothing had been drawn inside."""
     seed_before = _seed
-    before = {context: (stream, stream.at) for context, stream in _streams.items()}
+    before = {context: (stream, stream.at) for context, stream in _streams.copy().items()}
     global _on_host, _in_operators
     generators = _on_host, _in_operators
     _on_host, _in_operators = _on_host.copy(), _in_operators.copy()

@@ -454,7 +454,9 @@ class Segment:
             for i in donated:  # restore what the program has not consumed
                 if not self.leaves[i].is_computed() and not is_deleted(arrays[i]):
                     self.leaves[i].array = arrays[i]
-            explained_error = explained_shortage(explained(error), self.context, self.source)
+            explained_error = explained(error)
+            if isinstance(explained_error, Exception):
+                explained_error = explained_shortage(explained_error, self.context, self.source)
             raise explained_error from explained_error.__cause__
         (results,) = self.results
         if logs:

@@ -38,11 +38,13 @@ def counters() -> dict[str, Any]:
     ran one by one, each compiled, in a segment seen for the first time), ``run_in_parts`` (parts of programs
     of a GPU that ran before the whole was compiled), ``donated_bytes``, and ``flushes`` by reason.
     """
-    plain = {name: _counts[name] for name in _NAMES}
-    reasons = {k[6:]: v for k, v in sorted(_counts.items()) if k.startswith("flush:")}
+    counts = _counts.copy()  # other threads count meanwhile
+    plain = {name: counts[name] for name in _NAMES}
+    reasons = {k[6:]: v for k, v in sorted(counts.items()) if k.startswith("flush:")}
     return {**plain, "flushes": reasons}
 
 
 def reset_counters() -> None:
     """Set every counter to zero."""
-    _counts.clear()
+    with _lock:
+        _counts.clear()

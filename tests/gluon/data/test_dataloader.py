@@ -21,6 +21,7 @@ from mixnet.gluon import data
 from mixnet.gluon.data.vision import transforms
 from mixnet.ops.registry import OPERATORS
 from tests import processes
+from tests.threads import all_at_once
 
 ROOT = Path(__file__).parents[3]
 WAYS = [{}, {"num_workers": 2, "thread_pool": True}, {"num_workers": 2}]
@@ -394,3 +395,29 @@ def test_opencv_has_one_thread_in_every_worker() -> None:
     process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
     expected = "False [[[1.0], [1.0]]]\nTrue [[[1.0], [1.0]]]\n"
     assert process.stdout == expected, process.stdout + process.stderr
+
+
+@ways
+def test_threads_may_iterate_over_one_loader(way: dict) -> None:
+    loader = data.DataLoader(data.ArrayDataset(np.arange(40.0)), batch_size=4, **way)
+
+    def read(number: int) -> None:
+        for epoch in range(3):
+            batches = [batch.asnumpy() for batch in loader]
+            np.testing.assert_array_equal(np.concatenate(batches), np.arange(40))
+            for batch in loader:  # an iterator that is dropped early
+                assert batch.shape == (4,), (number, epoch)
+                break
+
+    all_at_once(3, read)
+    loader._stop_workers()
+
+
+def test_an_epoch_whose_workers_were_stopped_says_so() -> None:
+    loader = data.DataLoader(data.ArrayDataset(np.arange(40.0)), batch_size=4, num_workers=1)
+    batches = iter(loader)
+    next(batches)
+    loader._stop_workers()  # as an iteration in another thread does that was interrupted
+    with pytest.raises(mx.MXNetError, match=r"workers of this DataLoader were stopped.*new epoch"):
+        next(batches)
+    assert len(list(loader)) == 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, nd
+from mixnet.ops.control import custom
 from tests import processes
 from tests.threads import in_threads
 
@@ -699,3 +701,50 @@ def test_custom_operators_draw_from_their_own_generators() -> None:
         np.testing.assert_allclose(second, [0.71518934, 0.84426576], rtol=1e-6)
         drawn = nd.random.uniform(shape=(2,)).asnumpy()
         np.testing.assert_allclose(drawn, [0.32544485, 0.40147772], rtol=1e-6)
+
+
+def test_threads_that_need_a_new_operator_at_the_same_time_share_its_runner() -> None:
+    # The runner has what forward leaves for backward: with two of them, gradients were those of other calls.
+    runners: list[Any] = []
+
+    def factory() -> Any:
+        if len(runners) < 1:
+            runners.append(None)
+            in_threads(1, lambda _: runners.append(custom.runner_of("test_two_threads", ())))
+        return object()
+
+    custom.add_factory("test_two_threads", factory)
+    runners.append(custom.runner_of("test_two_threads", ()))
+    _, quicker, slower = runners
+    assert slower is quicker
+
+
+def test_errors_with_equal_texts_in_several_threads_are_not_logged() -> None:
+    mine, other = ValueError("the same text"), ValueError("the same text")
+    for error in (mine, other):
+        with pytest.raises(ValueError, match="same"), custom.keep_errors("test"):
+            raise error
+    for _ in range(3):  # the third finds none left
+        custom.explained(RuntimeError("XLA: ValueError: the same text"))
+    for error in (mine, other):
+        record = logging.LogRecord("jax", 40, "", 1, "", (), (ValueError, error, None))
+        assert not custom._is_news(record)
+    unknown = (ValueError, ValueError("of another library"), None)
+    assert custom._is_news(logging.LogRecord("jax", 40, "", 1, "", (), unknown))
+
+
+@pytest.mark.usefixtures("compiling_at_once")
+def test_an_interrupt_in_a_compiled_program_is_an_interrupt() -> None:
+    class Interrupted(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            raise KeyboardInterrupt
+
+    @mx.operator.register("test_interrupted")
+    class InterruptedProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return Interrupted()
+
+    with pytest.raises(KeyboardInterrupt):
+        nd.Custom(nd.ones((2,)), op_type="test_interrupted").asnumpy()
+    nd.waitall()
+    assert nd.ones((2,)).asnumpy().tolist() == [1, 1]

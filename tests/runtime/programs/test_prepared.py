@@ -136,3 +136,16 @@ def test_a_prediction_leaves_the_statistics_alone() -> None:
         result = net(nd.array(X))
     result.backward()
     assert all(each._value is not value for each, value in zip(statistics, values, strict=True))
+
+
+def test_compiling_may_make_room_for_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_program = executable_cache._program
+
+    def make_room_first(*arguments, **options):
+        executable_cache._clear_preparations()
+        return compile_program(*arguments, **options)
+
+    monkeypatch.setattr(executable_cache, "_program", make_room_first)
+    net = network()
+    net.hybridize()
+    np.testing.assert_allclose(net(nd.array(X)).asnumpy(), unfolded(net), rtol=1e-3, atol=1e-4)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
 
 import mixnet as mx
 from mixnet.base import FileError
+from mixnet.engine import Var
 from mixnet.files import whole_file
+from mixnet.runtime.record import files
+from tests.waiting import join
 
 
 def test_after_a_save_that_failed_the_file_is_what_it_was(
@@ -32,3 +36,29 @@ def test_after_a_save_that_failed_the_file_is_what_it_was(
         assert saving is not None and saving.done
     mx.nd.save(path, mx.nd.zeros(3))
     assert mx.nd.load(path)[0].asnumpy().tolist() == [0, 0, 0]
+
+
+def test_threads_use_one_variable_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variables: list[Var] = []
+    threads: list[threading.Thread] = []
+
+    class Slow(files._FileVar):
+        __slots__ = ()
+
+        def __init__(self, name: str):
+            if not threads:
+                threads.append(threading.Thread(target=find))
+                threads[0].start()
+                threads[0].join(0.2)
+            super().__init__(name)
+
+    def find() -> None:
+        variables.append(files.variable(tmp_path / "file"))
+
+    monkeypatch.setattr(files, "_FileVar", Slow)
+    find()
+    join(*threads)
+    first, second = variables
+    assert first is second
