@@ -18,16 +18,16 @@ class LiveObjects(Generic[T]):
     def __init__(self) -> None:
         self._by_id: weakref.WeakValueDictionary[int, T] = weakref.WeakValueDictionary()
 
-    def add(self, thing: T) -> None:
+    def add(self, member: T) -> None:
         """Visit this object, too, as long as it is in use."""
-        self._by_id[id(thing)] = thing
+        self._by_id[id(member)] = member
 
-    def discard(self, thing: T) -> None:
+    def discard(self, member: T) -> None:
         """Do not visit this object any more, though it may still be in use."""
-        self._by_id.pop(id(thing), None)
+        self._by_id.pop(id(member), None)
 
     def all(self) -> list[T]:
         """The objects that are in use now."""
         return [
-            thing for reference in self._by_id.valuerefs() if (thing := reference()) is not None
+            member for reference in self._by_id.valuerefs() if (member := reference()) is not None
         ]

@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from mixnet.process.live_objects import LiveObjects
+from tests.waiting import join
 
 
 class Thing:
@@ -24,11 +25,11 @@ def frequent_switches():
 def test_objects_are_listed_as_long_as_they_are_in_use():
     live = LiveObjects()
     things = [Thing(), Thing()]
-    for thing in things:
-        live.add(thing)
-        live.add(thing)
+    for member in things:
+        live.add(member)
+        live.add(member)
     assert set(live.all()) == set(things)
-    del thing
+    del member
     last = things.pop()
     things.clear()
     assert live.all() == [last]
@@ -36,8 +37,8 @@ def test_objects_are_listed_as_long_as_they_are_in_use():
 
 def test_discarded_objects_are_not_listed():
     live, things = LiveObjects(), [Thing(), Thing()]
-    for thing in things:
-        live.add(thing)
+    for member in things:
+        live.add(member)
     live.discard(things[0])
     live.discard(things[0])
     assert live.all() == [things[1]]
@@ -48,8 +49,8 @@ def test_equal_objects_are_different_objects():
         pass
 
     live, things = LiveObjects(), [Equal(), Equal()]
-    for thing in things:
-        live.add(thing)
+    for member in things:
+        live.add(member)
     assert len(live.all()) == 2
 
 
@@ -60,16 +61,15 @@ def test_all_can_be_called_while_another_thread_adds(frequent_switches):
     def add_and_drop():
         while not stop.is_set():
             things = [Thing() for _ in range(20)]
-            for thing in things:
-                live.add(thing)
+            for member in things:
+                live.add(member)
 
     threads = [threading.Thread(target=add_and_drop) for _ in range(3)]
     for thread in threads:
         thread.start()
     try:
         for _ in range(3000):
-            assert all(isinstance(thing, Thing) for thing in live.all())
+            assert all(isinstance(member, Thing) for member in live.all())
     finally:
         stop.set()
-        for thread in threads:
-            thread.join()
+        join(*threads)
