@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from mixnet.distributed import Job, JobError
-from mixnet.distributed.addresses import free_port
 from mixnet.distributed.job import EXIT_NOT_JOINED
 from mixnet.distributed.tls import SETTINGS, Wire, context
 from tests import processes
 from tests.distributed.launching import ROOT
+from tests.ports import free_port
 from tests.waiting import join, until
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
@@ -72,7 +72,7 @@ def _run(
         for name, value in os.environ.items()
         if not name.startswith(("DMLC_", "MIXNET_TLS"))
     }
-    env = {**plain, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": str(free_port("127.0.0.1")),
+    env = {**plain, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": str(free_port()),
            "DMLC_NUM_WORKER": "2", "DMLC_NUM_SERVER": str(servers), "MIXNET_JOIN_SECONDS": seconds,
            "MIXNET_SERVER_FOLDER": str(folder / "servers")}  # fmt: skip
     roles = [{"DMLC_ROLE": "scheduler"}, *[{"DMLC_ROLE": "server"}] * servers]

@@ -244,10 +244,10 @@ def test_ssh_starts_the_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     """A real login on this machine, with keys of its own."""
-    from mixnet.distributed.addresses import free_port
     from mixnet.tools.launch import launchers
+    from tests.ports import free_port
 
-    port, sshd = free_port("127.0.0.1"), shutil.which("sshd")
+    port, sshd = free_port(), shutil.which("sshd")
     for name in ("host", "user"):
         subprocess.run(
             ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name],
