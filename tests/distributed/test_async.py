@@ -50,7 +50,7 @@ def test_a_job_survives_a_worker_killed_while_a_server_restarts(
     assert "rank 1 failed first (killed by SIGKILL)" in out
     assert "[rank 0] mixnet.distributed.job.WorkerLostError: rank 1 (process" in out
     assert out.count("] done") == 2
-    assert time.monotonic() - begin < 100
+    assert time.monotonic() - begin < 200
 
 
 _PUSHES = """

@@ -39,7 +39,7 @@ def test_a_killed_worker_ends_all_and_they_start_again(tmp_path: Path) -> None:
     assert "start all workers again from the last checkpoint" in out
     assert "rank 0 failed first (killed by SIGKILL)" in out and "    ends now" in out
     assert out.count("begins at 4") == 2 and out.count("] done") == 2
-    assert time.monotonic() - begin < 60
+    assert time.monotonic() - begin < 150
 
 
 def test_a_worker_that_ends_early_is_reported() -> None:
@@ -67,7 +67,7 @@ def test_a_stopped_worker_ends_all() -> None:
         assert re.search(rf"\[rank {rank}\] mixnet.*{lost}", job.stdout), job.stdout
     assert job.returncode == EXIT_LOST, job.stdout
     # 20 seconds of the program and its detection; it reacts to SIGTERM at once, since it is continued.
-    assert time.monotonic() - begin < 45
+    assert time.monotonic() - begin < 100
 
 
 _FAILS = """

@@ -104,7 +104,7 @@ def test_a_worker_without_a_certificate_of_the_job_is_refused(
     others = {} if kind == "only here" else certificates
     begin = time.monotonic()
     scheduler, rank_0, rank_1 = _run(_SYNC, [others, others, tls], 0, tmp_path, "8")
-    assert time.monotonic() - begin < 30
+    assert time.monotonic() - begin < 75
     assert rank_1[0] == EXIT_NOT_JOINED and "JobError: rank 1 on" in rank_1[2]
     assert "MIXNET_TLS_CERT, MIXNET_TLS_KEY, MIXNET_TLS_CA have to name" in rank_1[2]
     assert rank_0[0] == EXIT_NOT_JOINED and "rank 1 had not come" in rank_0[2]
