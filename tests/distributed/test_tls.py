@@ -205,10 +205,15 @@ def test_a_thread_that_waits_to_send_holds_no_lock() -> None:
 def test_ctrl_c_does_not_truncate_a_message() -> None:
     reader, writer = map(Wire, socket.socketpair())
     long = b"x" * (1 << 22) + b"\n"
-    timer = threading.Timer(0.2, lambda: signal.pthread_kill(main, signal.SIGINT))
     main = threading.main_thread().ident
-    timer.start()
+    assert main is not None
+
+    def press() -> None:
+        until(lambda: writer._is_sending)
+        signal.pthread_kill(main, signal.SIGINT)
+
     with pytest.raises(KeyboardInterrupt):
+        threading.Thread(target=press).start()
         writer.send(long)
     thread = threading.Thread(target=writer.send, args=(b"y\n",))
     thread.start()

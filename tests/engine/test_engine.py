@@ -456,6 +456,7 @@ def test_work_that_ends_later_holds_its_variables(threaded: Engine) -> None:
 def test_work_that_ends_later_can_fail(threaded: Engine) -> None:
     var, ends = Var("v"), []
     threaded.push_async(ends.append, (), (var,), name="later")
+    until(lambda: bool(ends))
     threading.Timer(0.05, lambda: ends[0](ValueError("in the end"))).start()
     with pytest.raises(ValueError, match="in the end"):
         threaded.wait_for_var(var)
