@@ -23,6 +23,7 @@ from mixnet.engine import Engine, NaiveEngine, ThreadedEngine, Var
 from mixnet.process.collector import collector_paused
 from tests import processes
 from tests.threads import in_threads
+from tests.traced_memory import nothing_compiles
 from tests.waiting import until
 
 KINDS = {
@@ -353,6 +354,7 @@ def test_a_hundred_thousand_pushes_leak_no_memory() -> None:
                 engine.wait_for_var(variables[i])  # bounds what is pending
         engine.wait_for_all()
 
+    nothing_compiles()
     push(10_000)
     gc.collect()
     tracemalloc.start()
