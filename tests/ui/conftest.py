@@ -170,6 +170,9 @@ def serve(base: Path) -> Iterator[str]:
     folders = {}
     for name in ("CONFIG", "DATA", "RUNTIME"):
         folders[f"JUPYTER_{name}_DIR"] = str(base / name.lower())
+    folders["IPYTHONDIR"] = str(
+        base / "ipython"
+    )  # the user's has one history, which processes lock
     for name in ("SETTINGS", "WORKSPACES"):
         folders[f"JUPYTERLAB_{name}_DIR"] = str(base / name.lower())
     for name, values in SETTINGS.items():
