@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import jax
 import pytest
 from jaxlib import xla_client
@@ -31,6 +32,13 @@ from tests import isolation
 trace_cache.use(None)  # tests use only their own traces, not those of earlier runs
 
 TESTS = Path(__file__).parent
+
+# Two runs try the same examples, however busy the machine is; --hypothesis-profile=default tries others.
+hypothesis.settings.register_profile(
+    "same examples", derandomize=True, database=None, deadline=None, print_blob=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)  # fmt: skip
+hypothesis.settings.load_profile("same examples")
 
 # nbformat reads notebooks through jsonschema, which builds the grammars of addresses, three seconds in each
 # worker, wherever their package is installed. No notebook has an address to be checked.

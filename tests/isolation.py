@@ -8,11 +8,16 @@ import os
 import random
 import stat
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
 
 import mixnet as mx
+from mixnet import registry
+from mixnet.kvstore.base import KVStoreBase
+from mixnet.legacy.base_names import error_types
+from mixnet.ops.registry import OPERATORS, is_of_library
 from mixnet.runtime.programs import executable_cache
 
 MAPS = Path("/proc/self/maps")
@@ -29,20 +34,65 @@ def null_is_a_device() -> bool:
 _NULL_WAS_A_DEVICE = null_is_a_device()
 
 
+_SETTINGS = ("MXNET_", "MIXNET_", "DMLC_", "JAX_", "XLA_")
+"""Beginnings of variables that tests set. Imports set others: OpenCV's sets LD_LIBRARY_PATH."""
+
+Names = tuple[dict[str, Any], dict[str, Any]]
+"""A registry, and its content before a test."""
+
+_states: list[
+    tuple[dict[str, str], list[Names]]
+] = []  # before each test, and each record, that runs
+
+
 def begin() -> None:
     """Start from the same random state."""
     random.seed(0)
     np.random.seed(0)
     mx.random.seed(0)
+    _states.append((_settings(), [(names, dict(names)) for names in _registries()]))
 
 
 def end() -> None:
-    """Nothing runs, nothing is recorded, and the null device is still one."""
+    """Nothing runs, nothing is recorded, settings and names are as before, the null device is still one."""
+    settings, names = _states.pop()
     mx.nd.waitall()  # errors of unfinished work belong to this test
+    for now, before in names:
+        _restore(now, before)
     assert null_is_a_device() or not _NULL_WAS_A_DEVICE, f"a file has replaced {os.devnull}"
     assert not mx.autograd.is_recording(), "a test left a recording scope open"
+    changed = {key for key, _ in settings.items() ^ _settings().items()}
+    is_record = bool(_states)  # its test's monkeypatch still lasts
+    assert is_record or not changed, f"a test changed {', '.join(sorted(changed))}: use monkeypatch"
     mx.engine.set_bulk_size(0)
     _forget_programs()
+
+
+def _settings() -> dict[str, str]:
+    variables = {key: value for key, value in os.environ.items() if key.startswith(_SETTINGS)}
+    return {**variables, "the folder": os.getcwd(), "np arrays": str(mx.util.is_np_array())}
+
+
+def _registries() -> list[dict[str, Any]]:
+    return [OPERATORS, *registry._registries.values(), KVStoreBase.kv_registry, error_types]
+
+
+def _restore(names: dict[str, Any], before: dict[str, Any]) -> None:
+    """Forget what a test has registered: messages would suggest it, and lists would have it, in later tests.
+
+    What a module of the library has registered stays, as it does so only once, when it is imported.
+    """
+    for name in [name for name, member in names.items() if member is not before.get(name)]:
+        if not _is_of_library(names[name]):
+            del names[name]
+    for name in before.keys() - names.keys():
+        names[name] = before[name]
+
+
+def _is_of_library(member: Any) -> bool:
+    if isinstance(member, type):
+        return member.__module__.startswith("mixnet.")
+    return is_of_library(member)
 
 
 def set_garbage_aside() -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import pickle
 import struct
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 import mixnet as mx
 from mixnet import recordio
 from mixnet.recordio import IRHeader, MXIndexedRecordIO, MXRecordIO
+from tests.traced_memory import peak
 
 FIXTURES = Path(__file__).parent / "parity" / "fixtures"
 MAGIC = struct.pack("<I", 0xCED7230A)
@@ -255,14 +255,14 @@ def test_an_index_of_another_file(tmp_path: Path) -> None:
 def test_a_declared_length_beyond_the_file_allocates_no_memory(tmp_path: Path) -> None:
     path = tmp_path / "a.rec"
     path.write_bytes(MAGIC + struct.pack("<I", (1 << 29) - 8) + b"short")
-    tracemalloc.start()
-    reader = MXRecordIO(str(path), "r")
-    with pytest.raises(mx.base.FileFormatError, match="cut off"):
-        reader.read()
-    reader.close()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 4 << 20
+
+    def read() -> None:
+        reader = MXRecordIO(str(path), "r")
+        with pytest.raises(mx.base.FileFormatError, match="cut off"):
+            reader.read()
+        reader.close()
+
+    assert peak(read) < 4 << 20
 
 
 def test_png_takes_the_quality_of_jpeg_without_a_warning(capfd: pytest.CaptureFixture[str]) -> None:

@@ -217,8 +217,9 @@ def report() -> str:
         locks = [lock.name for lock in list(held.get(number, ()))]
         if locks:
             lines.append(f"  holds {', '.join(locks)}")
-        if number in waits_for:
-            event, since = waits_for[number]
+        wait = waits_for.get(number)  # a thread may go on while it is described
+        if wait is not None:
+            event, since = wait
             lines.append(f"  waits for {event}, for {time_text(time.monotonic() - since)}")
         lines += [line.rstrip() for line in traceback.format_stack(frame)]
     return "\n".join(lines)

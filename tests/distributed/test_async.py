@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from mixnet.distributed.addresses import free_port
 from mixnet.distributed.job import EXIT_LOST, JobError
 from tests import processes
 from tests.distributed.launching import ROOT, launch
 from tests.distributed.test_scheduler import Call, with_scheduler
+from tests.ports import free_port
 
 pytest.importorskip(
     "cloudpickle", reason="updaters of a program travel by cloudpickle: pip install mixnet[async]"
@@ -50,7 +50,7 @@ def test_a_job_survives_a_worker_killed_while_a_server_restarts(
     assert "rank 1 failed first (killed by SIGKILL)" in out
     assert "[rank 0] mixnet.distributed.job.WorkerLostError: rank 1 (process" in out
     assert out.count("] done") == 2
-    assert time.monotonic() - begin < 100
+    assert time.monotonic() - begin < 200
 
 
 _PUSHES = """
@@ -80,7 +80,7 @@ else:
 @pytest.mark.parametrize("when", ["pushes", "ends"])
 def test_a_server_that_does_not_restart_is_an_error(when: str, tmp_path: Path) -> None:
     """Each worker waits for it once, reports it once, and ends with the code for a lost process."""
-    env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": str(free_port("127.0.0.1")),
+    env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": str(free_port()),
            "DMLC_NUM_WORKER": "2", "DMLC_NUM_SERVER": "1",
            "MIXNET_SERVER_FOLDER": str(tmp_path / "servers")}  # fmt: skip
     roles = [{"DMLC_ROLE": "scheduler"}, {"DMLC_ROLE": "server"}]

@@ -17,13 +17,13 @@ import pytest
 
 import mixnet as mx
 from mixnet.distributed import Job, JobError
-from mixnet.distributed.addresses import free_port
 from mixnet.distributed.job import EXIT_LOST, EXIT_NOT_JOINED
 from mixnet.distributed.lines import packed
 from mixnet.distributed.member import Member, address_of
 from mixnet.distributed.scheduler import Scheduler
 from tests import processes
 from tests.distributed.launching import ROOT, launch
+from tests.ports import free_port
 from tests.waiting import until
 
 
@@ -39,7 +39,7 @@ def test_a_killed_worker_ends_all_and_they_start_again(tmp_path: Path) -> None:
     assert "start all workers again from the last checkpoint" in out
     assert "rank 0 failed first (killed by SIGKILL)" in out and "    ends now" in out
     assert out.count("begins at 4") == 2 and out.count("] done") == 2
-    assert time.monotonic() - begin < 60
+    assert time.monotonic() - begin < 150
 
 
 def test_a_worker_that_ends_early_is_reported() -> None:
@@ -67,7 +67,7 @@ def test_a_stopped_worker_ends_all() -> None:
         assert re.search(rf"\[rank {rank}\] mixnet.*{lost}", job.stdout), job.stdout
     assert job.returncode == EXIT_LOST, job.stdout
     # 20 seconds of the program and its detection; it reacts to SIGTERM at once, since it is continued.
-    assert time.monotonic() - begin < 45
+    assert time.monotonic() - begin < 100
 
 
 _FAILS = """
@@ -85,7 +85,7 @@ store._barrier()
 def test_a_failed_worker_ends_before_its_peers() -> None:
     """``srun`` and ``mpirun`` return the code of the first to end and kill the others."""
     env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_NUM_SERVER": "0",
-           "DMLC_PS_ROOT_PORT": str(free_port("127.0.0.1")), "DMLC_NUM_WORKER": "2"}  # fmt: skip
+           "DMLC_PS_ROOT_PORT": str(free_port()), "DMLC_NUM_WORKER": "2"}  # fmt: skip
     roles = [{"DMLC_ROLE": "scheduler"}]
     roles += [{"DMLC_ROLE": "worker", "DMLC_WORKER_ID": str(rank)} for rank in range(2)]
     scheduler, *workers = [
@@ -136,7 +136,7 @@ def connected_to(process: subprocess.Popen, port: int, seconds: float = 60) -> s
 
 
 def test_a_scheduler_needs_jaxlib_alone() -> None:
-    port = free_port("127.0.0.1")
+    port = free_port()
     env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": str(port),
            "DMLC_NUM_WORKER": "1", "DMLC_NUM_SERVER": "0", "DMLC_ROLE": "scheduler",
            "PS_VERBOSE": "1"}  # fmt: skip
@@ -176,7 +176,7 @@ def test_a_mistake_in_the_environment_has_the_exit_code_of_not_joining(
 
 
 def test_a_worker_that_never_connects_is_an_error() -> None:
-    port = free_port("127.0.0.1")
+    port = free_port()
     env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": str(port),
            "DMLC_NUM_WORKER": "2", "DMLC_NUM_SERVER": "1", "MIXNET_JOIN_SECONDS": "5"}  # fmt: skip
     command = [sys.executable, "-c", "import mixnet as mx; mx.kv.create('dist_sync')"]
@@ -207,7 +207,7 @@ def test_a_name_without_an_address_is_an_error() -> None:
 
 def test_a_missing_scheduler_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MIXNET_JOIN_SECONDS", "0.2")
-    port = free_port("127.0.0.1")
+    port = free_port()
     with pytest.raises(
         JobError, match=rf"rank 1 on .* could not reach the scheduler at 127.0.0.1:{port}"
     ):
@@ -260,7 +260,7 @@ def test_an_error_without_text_is_described_to_peers() -> None:
 def test_a_scheduler_ends_after_its_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MIXNET_STARTED_BY_WORKER", "1")
     monkeypatch.setenv("MIXNET_JOIN_SECONDS", "0.2")
-    job = Job(2, "127.0.0.1", free_port("127.0.0.1"), role="scheduler")
+    job = Job(2, "127.0.0.1", free_port(), role="scheduler")
 
     async def serve() -> int:
         return await asyncio.wait_for(Scheduler(job).serve(), 20)

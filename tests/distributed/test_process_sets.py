@@ -47,7 +47,7 @@ def test_opposite_orders_are_an_error_in_all_processes(
     start = time.monotonic()
     job = launch(3, "program_deadlock.py", str(size), str(rounds))
     output = job.stdout + job.stderr
-    assert time.monotonic() - start < 60  # of which a job needs several on a busy machine
+    assert time.monotonic() - start < 150  # of which a job needs several on a busy machine
     assert job.stdout.count("] agreed") == 3, output
     assert job.returncode == 1, output
     for text in (

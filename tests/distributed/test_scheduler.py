@@ -190,7 +190,7 @@ def test_processes_that_never_connect_are_named() -> None:
         worker = await call(1)
         assert "rank 0, 2 had not come; of 3 workers rank 1 had" in (await worker.hear())["refused"]
 
-    assert with_scheduler(3, talk, seconds=0.2) == EXIT_NOT_JOINED
+    assert with_scheduler(3, talk, seconds=1) == EXIT_NOT_JOINED
 
 
 def test_workers_without_a_number_are_named_by_their_process() -> None:
@@ -200,7 +200,7 @@ def test_workers_without_a_number_are_named_by_their_process() -> None:
         text = "1 of 3 workers had not come; of 3 workers rank 1, process 7 on node had. Look"
         assert text in (await worker.hear())["refused"]
 
-    assert with_scheduler(3, talk, seconds=0.2) == EXIT_NOT_JOINED
+    assert with_scheduler(3, talk, seconds=1) == EXIT_NOT_JOINED
 
 
 def test_late_and_foreign_connections_do_not_disturb_the_job() -> None:

@@ -23,6 +23,7 @@ from mixnet.engine import Engine, NaiveEngine, ThreadedEngine, Var
 from mixnet.process.collector import collector_paused
 from tests import processes
 from tests.threads import in_threads
+from tests.traced_memory import nothing_compiles
 from tests.waiting import until
 
 KINDS = {
@@ -353,6 +354,7 @@ def test_a_hundred_thousand_pushes_leak_no_memory() -> None:
                 engine.wait_for_var(variables[i])  # bounds what is pending
         engine.wait_for_all()
 
+    nothing_compiles()
     push(10_000)
     gc.collect()
     tracemalloc.start()
@@ -456,6 +458,7 @@ def test_work_that_ends_later_holds_its_variables(threaded: Engine) -> None:
 def test_work_that_ends_later_can_fail(threaded: Engine) -> None:
     var, ends = Var("v"), []
     threaded.push_async(ends.append, (), (var,), name="later")
+    until(lambda: bool(ends))
     threading.Timer(0.05, lambda: ends[0](ValueError("in the end"))).start()
     with pytest.raises(ValueError, match="in the end"):
         threaded.wait_for_var(var)

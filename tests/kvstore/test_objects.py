@@ -49,9 +49,9 @@ class World:
     def gather_bytes(self, content: bytes) -> list[bytes]:
         meeting = self.meeting
         meeting.sent[self.rank] = meeting.change(content, self.rank)
-        meeting.barrier.wait(10)
+        meeting.barrier.wait(60)
         every = [meeting.sent[rank] for rank in range(2)]
-        meeting.barrier.wait(10)
+        meeting.barrier.wait(60)
         return every
 
     def copy_bytes(self, content: bytes, root: int) -> bytes:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-import time
+import threading
 from typing import Any
 
 import numpy as np
@@ -228,15 +228,17 @@ def test_lesson_5_saves_while_it_computes_and_threads_are_quicker() -> None:
 def test_lesson_5_says_what_undeclared_reads_and_errors_do() -> None:
     tile, joined = mx.engine.Var("tile"), mx.engine.Var("joined")
     tiles: dict[int, int] = {}
+    has_failed = threading.Event()
 
     def fetch() -> None:
-        time.sleep(0.2)
+        has_failed.wait(60)
         tiles[0] = 1
 
     mx.engine.push(fetch, writes=[tile], name="fetch", resource="io")
     mx.engine.push(lambda: tiles[0], reads=[], writes=[joined], name="join")
     with pytest.raises(KeyError):
         mx.engine.wait_for_var(joined)
+    has_failed.set()
     mx.engine.wait_for_var(tile)
     mx.engine.push(lambda: None, writes=[joined], name="write again")
     mx.engine.wait_for_var(joined)  # "a later write clears the error"

@@ -37,7 +37,9 @@ MOST = 12  # values of an array that are stored
 
 def unusual_arrays() -> dict[str, onp.ndarray]:
     """The arrays that calls name: those of the functions of ``mx.np``, and unusual ones."""
-    sys.path.insert(0, str(FOLDER / "tests" / "numpy"))
+    path = str(FOLDER / "tests" / "numpy")
+    if path not in sys.path:
+        sys.path.insert(0, path)
     from functions import ARRAYS  # type: ignore[import-not-found]
 
     arrays = dict(ARRAYS)

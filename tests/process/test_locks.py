@@ -53,17 +53,19 @@ def run(program: str, seconds: str) -> subprocess.CompletedProcess[str]:
 
 def test_waiting_with_a_lock_is_an_error_where_locks_are_checked() -> None:
     program = """
+import threading
 import mixnet as mx
 from mixnet.process import locks
 lock, var = locks.make("segment"), mx.engine.Var("slow")
-import time
-mx.engine.push(lambda: time.sleep(0.5), writes=[var], name="slow work")
-time.sleep(0.1)
+started, gate = threading.Event(), threading.Event()
+mx.engine.push(lambda: (started.set(), gate.wait()), writes=[var], name="slow work")
+started.wait()
 try:
     with lock:
         mx.engine.wait_for_var(var)
 except mx.MXNetError as error:
     print(error)
+gate.set()
 mx.engine.wait_for_var(var)
 """
     actual = run(program, "30")
@@ -73,12 +75,22 @@ mx.engine.wait_for_var(var)
 
 def test_the_watchdog_reports_waiting_threads_and_their_locks() -> None:
     program = """
-import threading, time
+import sys, threading
 import mixnet as mx
-gate, var = threading.Event(), mx.engine.Var("v")
-mx.engine.push(gate.wait, writes=[var], name="work without end")
-threading.Timer(2, gate.set).start()
-time.sleep(0.2)
+started, gate, var = threading.Event(), threading.Event(), mx.engine.Var("v")
+
+class EndsTheWait:
+    def write(self, text):
+        sys.__stderr__.write(text)
+        if "has waited" in text:
+            threading.Timer(1, gate.set).start()  # a second report would come before
+
+    def flush(self):
+        sys.__stderr__.flush()
+
+sys.stderr = EndsTheWait()
+mx.engine.push(lambda: (started.set(), gate.wait()), writes=[var], name="work without end")
+started.wait()  # a thread that waits would run what no worker has begun
 mx.engine.wait_for_var(var)
 print("done")
 """

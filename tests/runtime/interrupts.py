@@ -180,6 +180,7 @@ def test_real_interrupts_of_a_training_loop() -> None:
             loss.backward()
             trainer.step(1)
             (loss * 2 + loss).asnumpy()
+        time.sleep(0.2)  # or it comes again in a few milliseconds
 
     for _ in range(120):
         thread = threading.Thread(target=interrupt_soon)

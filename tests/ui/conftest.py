@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -22,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from tests.ports import free_port
 from tests.ui.reading import NOTE_TEXTS
 
 ROOT = Path(__file__).parents[2]
@@ -170,15 +170,16 @@ def serve(base: Path) -> Iterator[str]:
     folders = {}
     for name in ("CONFIG", "DATA", "RUNTIME"):
         folders[f"JUPYTER_{name}_DIR"] = str(base / name.lower())
+    folders["IPYTHONDIR"] = str(
+        base / "ipython"
+    )  # the user's has one history, which processes lock
     for name in ("SETTINGS", "WORKSPACES"):
         folders[f"JUPYTERLAB_{name}_DIR"] = str(base / name.lower())
     for name, values in SETTINGS.items():
         path = base / "settings" / f"{name}.jupyterlab-settings"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(values))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [
         sys.executable, "-m", "tests.kernels", "jupyterlab", "--no-browser", "--allow-root",
         "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}",

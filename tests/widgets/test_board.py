@@ -260,6 +260,18 @@ def test_the_board_pauses_steps_and_resumes() -> None:
     assert board.wait(PATIENCE)
 
 
+def test_a_page_is_told_when_the_training_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    board, sent = TrainingBoard(), []
+    # A sender that publishes at once, before the thread that has news goes on.
+    monkeypatch.setattr(board._sender, "wake", lambda: sent.append(board.status))
+    board.pause()
+    board.start(endless)
+    until(lambda: board.status == "pause")
+    until(lambda: sent[-1] == "pause", 10)
+    board.stop()
+    assert board.wait(PATIENCE)
+
+
 def test_errors_of_the_training_are_shown_and_raised() -> None:
     board = TrainingBoard()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -308,16 +307,10 @@ def test_a_stored_view_can_be_shown() -> None:
 
 
 @pytest.fixture
-def shell() -> Iterator[Any]:
-    from IPython.core.interactiveshell import InteractiveShell
-
-    before = InteractiveShell._instance
-    result = InteractiveShell.instance()
-    mx.widgets.load_ipython_extension(result)
-    result.user_ns.update(mx=mx, nd=nd, x=nd.array([[1.0, -2.0]]))
-    yield result
-    if before is None:
-        InteractiveShell.clear_instance()
+def shell(ipython: Any) -> Any:
+    mx.widgets.load_ipython_extension(ipython)
+    ipython.user_ns.update(mx=mx, nd=nd, x=nd.array([[1.0, -2.0]]))
+    return ipython
 
 
 def test_cell_magic_shows_stages_and_runs_the_cell(shell: Any) -> None:

@@ -7,8 +7,10 @@ import json
 import random
 import shutil
 import subprocess
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -243,9 +245,10 @@ def test_both_engines_are_shown_side_by_side() -> None:
 
     def work() -> None:
         calls.append(1)
+        meeting = threading.Barrier(2 if mx.engine.current.kind != "NaiveEngine" else 1)
         for name in "ab":
             mx.engine.push(
-                lambda: time.sleep(0.03), name=name, resource="io" if name == "a" else "copy"
+                lambda: meeting.wait(60), name=name, resource="io" if name == "a" else "copy"
             )
         mx.nd.waitall()
 
@@ -277,18 +280,13 @@ def test_bad_input_is_an_error() -> None:
     assert "nothing was pushed" in view.summary()
 
 
-def test_the_cell_magic() -> None:
-    interactive = pytest.importorskip("IPython.core.interactiveshell", reason="pip install ipython")
-    shell = interactive.InteractiveShell.instance()
-    try:
-        mx.widgets.magics.register(shell)
-        cell = "import mixnet as mx\nmx.engine.push(lambda: 1, name='mine')"
-        view = shell.run_cell_magic("timeline", "", cell)
-        run = view.payload["runs"][0]
-        assert "mine" in [run["strings"][i] for i in run["ops"]["name"]]
-        assert "takes no arguments" in str(shell.run_cell("%%timeline now\n1").error_in_exec)
-    finally:
-        interactive.InteractiveShell.clear_instance()
+def test_the_cell_magic(ipython: Any) -> None:
+    mx.widgets.magics.register(ipython)
+    cell = "import mixnet as mx\nmx.engine.push(lambda: 1, name='mine')"
+    view = ipython.run_cell_magic("timeline", "", cell)
+    run = view.payload["runs"][0]
+    assert "mine" in [run["strings"][i] for i in run["ops"]["name"]]
+    assert "takes no arguments" in str(ipython.run_cell("%%timeline now\n1").error_in_exec)
 
 
 def test_many_rows_are_small_and_quick_to_keep() -> None:

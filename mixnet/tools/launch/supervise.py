@@ -203,14 +203,16 @@ class Supervisor:
         """Which process that was; of several workers that one command started, the scheduler knows."""
         if not failed.process.starts_all:
             return failed.process.name
-        codes = failed.output.codes
         self._let_end(NAMES, [self.running[0]])
+        _read_all(failed)
+        codes = failed.output.codes
         lost = self._lost()
         causes = [name for name, code in codes.items() if not _is_of_another(code)]
         return [*lost, *causes, failed.process.name][0]
 
     def _lost(self, pattern: re.Pattern[str] = _LOST) -> list[str]:
         """The worker that the scheduler says was lost, if it does."""
+        _read_all(self.running[0])
         lines = self.running[0].output.last("scheduler")
         return [match[1] for line in lines if (match := pattern.match(line))]
 
@@ -241,6 +243,16 @@ class Supervisor:
         for each in self.running:
             for reader in each.readers:
                 reader.join(LOGS + 1)
+
+
+def _read_all(running: Running) -> None:
+    """Wait until all that an ended process printed has been read, by a thread that may be late.
+
+    Not for long: what it started may still hold its output open.
+    """
+    if running.code is not None:
+        for reader in running.readers:
+            reader.join(max(0.0, running.ended + LOGS - time.monotonic()))
 
 
 def _report(failed: Running, name: str, meaning: str) -> list[str]:

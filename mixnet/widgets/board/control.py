@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 
 class StopTraining(Exception):
@@ -61,8 +62,11 @@ class Control:
             self._stopping = True
             self._changed.notify_all()
 
-    def obey(self) -> None:
+    def obey(self, on_wait: Callable[[], None]) -> None:
         """Wait while paused.
+
+        Args:
+            on_wait: is called as soon as the loop counts as waiting.
 
         Raises:
             StopTraining: the stop button was pressed.
@@ -70,6 +74,8 @@ class Control:
         with self._changed:
             self.waiting = self._paused and not self._steps and not self._stopping
             try:
+                if self.waiting:
+                    on_wait()
                 self._changed.wait_for(lambda: self._stopping or not self._paused or self._steps)
             finally:
                 self.waiting = False

@@ -150,9 +150,10 @@ class TrainingBoard(View):
         if not (self._control.paused or self._control.stopping):
             return
         self._of_live().hold()
-        self._sender.wake()
         try:
-            self._control.obey()
+            self._control.obey(
+                self._sender.wake
+            )  # not before: a page that was told earlier shows "running"
         finally:
             self._of_live().clock()  # waiting is no part of the throughput
             self._sender.wake()

@@ -225,7 +225,7 @@ def test_a_worker_that_dies_is_reported(children) -> None:
 @pytest.mark.parametrize("way", WAYS[1:], ids=NAMES[1:])
 def test_a_worker_that_exceeds_the_timeout_is_an_error(way: dict, children) -> None:
     def slow(x: int) -> int:
-        time.sleep(0.5)
+        time.sleep(3)
         return x
 
     loader = data.DataLoader(data.SimpleDataset([1, 2]).transform(slow), 1, timeout=0.1, **way)

@@ -52,10 +52,13 @@ for turn in range(12):
             loader._stop_workers()
     except KeyboardInterrupt:
         pass
-    found = None
-    while found is None:
+    found, is_pressed = None, False
+    while not is_pressed:
         try:  # it may be pressed twice
             found = [float(v) for batch in loader for v in batch.asnumpy()[:, 0]]
+            while not os.path.exists(f"{sys.argv[1]}/{turn}"):
+                time.sleep(0.001)
+            is_pressed = True
         except KeyboardInterrupt:
             pass
     assert found == list(range(60)), found
@@ -67,10 +70,10 @@ print("done", flush=True)
 """
 
 
-def test_real_interrupts_one_after_the_other() -> None:
+def test_real_interrupts_one_after_the_other(tmp_path: Path) -> None:
     chance = random.Random(3)
     process = processes.Popen(
-        [sys.executable, "-c", textwrap.dedent(PROGRAM)],
+        [sys.executable, "-c", textwrap.dedent(PROGRAM), str(tmp_path)],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
@@ -80,6 +83,7 @@ def test_real_interrupts_one_after_the_other() -> None:
             for _ in range(1 + turn % 2):
                 os.kill(process.pid, signal.SIGINT)
                 time.sleep(chance.uniform(0, 0.01))
+            (tmp_path / str(turn)).touch()  # none is under way any more
         out, errors = process.communicate(timeout=120)
         assert out == "done\n" and process.returncode == 0, errors[-3000:]
         assert "Traceback" not in errors, errors
