@@ -27,6 +27,8 @@ def null_is_a_device() -> bool:
 
 
 _NULL_WAS_A_DEVICE = null_is_a_device()
+LIBRARY_PATH = "LD_LIBRARY_PATH"
+_LIBRARY_PATH = os.environ.get(LIBRARY_PATH)
 
 
 def begin() -> None:
@@ -42,7 +44,16 @@ def end() -> None:
     assert null_is_a_device() or not _NULL_WAS_A_DEVICE, f"a file has replaced {os.devnull}"
     assert not mx.autograd.is_recording(), "a test left a recording scope open"
     mx.engine.set_bulk_size(0)
+    _restore_library_path()
     _forget_programs()
+
+
+def _restore_library_path() -> None:
+    """OpenCV changes it on import; the servers of ``tests/processes.py`` started without the change."""
+    if _LIBRARY_PATH is None:
+        os.environ.pop(LIBRARY_PATH, None)
+    else:
+        os.environ[LIBRARY_PATH] = _LIBRARY_PATH
 
 
 def set_garbage_aside() -> None:

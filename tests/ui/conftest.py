@@ -33,7 +33,7 @@ FLAGS = [
     # Pages reach this machine alone.
     "--no-proxy-server", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]  # fmt: skip
-# Scripts of most pages run for a second: optimizing them costs more than it saves. Benchmarks do without this.
+# Scripts of most pages run for a second: optimizing them costs more than it saves. Benchmarks omit this.
 QUICK_SCRIPTS = "--js-flags=--no-opt --no-maglev --single-threaded"
 LOCAL = ("http://127.0.0.1:", "data:", "blob:", "file:")
 # Without news from the net; and the state of widgets is saved.
