@@ -32,6 +32,8 @@ def null_is_a_device() -> bool:
 
 
 _NULL_WAS_A_DEVICE = null_is_a_device()
+LIBRARY_PATH = "LD_LIBRARY_PATH"
+_LIBRARY_PATH = os.environ.get(LIBRARY_PATH)
 
 
 _SETTINGS = ("MXNET_", "MIXNET_", "DMLC_", "JAX_", "XLA_")
@@ -65,6 +67,7 @@ def end() -> None:
     is_record = bool(_states)  # its test's monkeypatch still lasts
     assert is_record or not changed, f"a test changed {', '.join(sorted(changed))}: use monkeypatch"
     mx.engine.set_bulk_size(0)
+    _restore_library_path()
     _forget_programs()
 
 
@@ -93,6 +96,14 @@ def _is_of_library(member: Any) -> bool:
     if isinstance(member, type):
         return member.__module__.startswith("mixnet.")
     return is_of_library(member)
+
+
+def _restore_library_path() -> None:
+    """OpenCV changes it on import; the servers of ``tests/processes.py`` started without the change."""
+    if _LIBRARY_PATH is None:
+        os.environ.pop(LIBRARY_PATH, None)
+    else:
+        os.environ[LIBRARY_PATH] = _LIBRARY_PATH
 
 
 def set_garbage_aside() -> None:

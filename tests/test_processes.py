@@ -64,6 +64,16 @@ def test_settings_that_are_read_at_import_are_read(tmp_path: Path) -> None:
     assert printed[0].startswith("[] ")
 
 
+def test_an_import_that_changes_the_library_path_disables_no_server() -> None:
+    """The end of a test, in which OpenCV may have been imported, restores it."""
+    initial = os.environ.get(isolation.LIBRARY_PATH)
+    os.environ[isolation.LIBRARY_PATH] = "/folder/of/a/package"
+    assert _own({}, "-c", DESCRIBE)[0].startswith("[] ")
+    isolation.end()
+    assert os.environ.get(isolation.LIBRARY_PATH) == initial
+    assert _own({}, "-c", DESCRIBE)[0].startswith("['jax', 'mixnet', 'numpy']")
+
+
 def test_options_of_python_and_setup_functions_start_a_fresh_process() -> None:
     assert _own({}, "-W", "ignore", "-c", DESCRIBE)[0].startswith("[] ")
     done = processes.Popen(

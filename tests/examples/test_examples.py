@@ -23,7 +23,7 @@ CASES = [
     ("word_lm_bucketing.py --sentences 1200 --num-epochs 3", 1, 7),
     ("translate_transformer.py --epochs 8 --layers 1 --size 48 --lr 0.005", 0.3, 1),
     ("ssd.py --pictures 320 --epochs 2", 0.3, 1),
-    ("dcgan.py --epochs 4", 0, 0.45),
+    ("dcgan.py --epochs 2", 0, 0.45),
     ("matrix_factorization.py --epochs 3", 0, 0.6),
     ("vae.py --epochs 5", -35, 0),
     ("tictactoe.py --episodes 60 --games 64", 0.5, 1),

@@ -149,17 +149,23 @@ SHORTER: dict[str, tuple[tuple[str, str], ...]] = {
     "10_sequence_models": (
         ("for epoch in range(8):", "for epoch in range(2):"),
         ("range(1, 9), perplexities", "range(1, 3), perplexities"),
+        ("range(0, each - steps + 1, steps)", "range(0, 8 * steps, steps)"),
     ),
     "11_attention": (("epochs=14", "epochs=4"),),
     "12_data_pipelines": (
         ("for epoch in range(10):", "for epoch in range(2):"),
         ("for _ in range(4))", "for _ in range(2))"),
+        ("def one_after_another(batches=8)", "def one_after_another(batches=4)"),
+        ("def ahead(batches=8,", "def ahead(batches=4,"),
     ),
     "13_debugging": (("for _ in range(10):  # the first", "for _ in range(3):  # the first"),),
     "14_mixed_precision": (EPOCH,),
     "15_several_devices": (("epochs=12", "epochs=3"),),
     "16_exporting": (("range(25)", "range(8)"),),
     "18_many_machines": (
+        ("in batches(5, store.rank, store.num_workers):\n        found",
+         "in batches(3, store.rank, store.num_workers):\n        found"),
+        ("enumerate(batches(5,", "enumerate(batches(3,"), ('space["batches"](5,', 'space["batches"](3,'),
         ("workers=(1, 2, 3), steps=4, repeats=5", "workers=(1, 2), steps=4, repeats=2"),
         ('wide.add(nn.Dense(1024, activation="relu"), nn.Dense(1024,',
          'wide.add(nn.Dense(128, activation="relu"), nn.Dense(128,'),
@@ -169,9 +175,18 @@ SHORTER: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "20_optimizers": (EPOCH,),
     "21_overfitting": (("epochs=60", "epochs=12"),),
+    "22_control_flow": (
+        ("nn.Dense(10), epochs=12,", "nn.Dense(10), epochs=3,"), ("large, epochs=8)", "large, epochs=1)"),
+    ),
     "23_generative": (EPOCH, ("range(400)", "range(40)")),
-    "26_transformer": (("steps=300", "steps=25"), ("stories[800:1000]", "stories[800:880]"),
-                       ("write(net, 100,", "write(net, 20,")),
+    "24_fine_tuning": (
+        ("epochs=10, rate=3e-3", "epochs=3, rate=3e-3"), ("epochs=80, rate=0.01", "epochs=8, rate=0.01"),
+    ),
+    "25_sparse": (("epochs=5", "epochs=2"),),
+    "26_transformer": (
+        ("steps=300", "steps=25"), ("stories[800:1000]", "stories[800:880]"),
+        ("write(net, 100,", "write(net, 20,"), ("{finish(each, test_ids)", "{finish(each, test_ids[:8])"),
+    ),
 }  # fmt: skip
 
 

@@ -33,6 +33,8 @@ FLAGS = [
     # Pages reach this machine alone.
     "--no-proxy-server", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]  # fmt: skip
+# Scripts of most pages run for a second: optimizing them costs more than it saves. Benchmarks omit this.
+QUICK_SCRIPTS = "--js-flags=--no-opt --no-maglev --single-threaded"
 LOCAL = ("http://127.0.0.1:", "data:", "blob:", "file:")
 # Without news from the net; and the state of widgets is saved.
 SETTINGS = {
@@ -149,7 +151,7 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        opened = play.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, QUICK_SCRIPTS])
         yield opened
         with limited("closing the browser", "", 60):
             opened.close()

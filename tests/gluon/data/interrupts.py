@@ -101,6 +101,8 @@ def scenario(line: tuple[str, int], time: int, again: int = 0) -> bool:
 
 def main() -> None:
     faulthandler.dump_traceback_later(500, exit=True)
+    gc.collect()
+    gc.freeze()
     with Injector() as all_lines:
         loader = make()
         epoch(loader)

@@ -79,7 +79,7 @@ def test_real_interrupts_one_after_the_other(tmp_path: Path) -> None:
     try:
         for turn in range(12):
             assert next_line(process) == "go\n"
-            time.sleep(chance.uniform(0.1, 0.6))
+            time.sleep(chance.uniform(0.05, 0.35))
             for _ in range(1 + turn % 2):
                 os.kill(process.pid, signal.SIGINT)
                 time.sleep(chance.uniform(0, 0.01))
