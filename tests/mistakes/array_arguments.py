@@ -83,6 +83,7 @@ MISTAKES = [
         "label (batch,)",
     ),
     # ---- functions of mx.np
+    mistake("mnp.hypot(3, 4, mnp.ones(1))", TypeError, "out is for arrays", "a number"),
     mistake("mnp.empty_like(mnp.ones(2), shape=(3,))", OptionError, "shape=(3,)", "np.empty"),
     mistake(_VECTOR + "mnp.linalg.matrix_power(v, 2)", MatrixError, "(3,)", "square matrices"),
     mistake(_VECTOR + "mnp.linalg.matrix_power(m, 2)", MatrixError, "(2, 3)", "square matrices"),
