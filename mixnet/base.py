@@ -57,6 +57,10 @@ class StateCountError(ShapeError, IndexError, mxnet_name="IndexError"):
     """A recurrent cell gets another number of states than it has."""
 
 
+class MatrixError(SizeError, np.linalg.LinAlgError, mxnet_name="LinAlgError"):
+    """An array is no matrix, or a matrix that is not square, where NumPy refuses it."""
+
+
 class BindingError(ShapeError, mxnet_name="RuntimeError"):
     """The shapes given to ``simple_bind`` are incomplete, or contradict each other."""
 
@@ -330,7 +334,9 @@ def checked_shape(name: str, shape: Any) -> tuple[int, ...]:
         AttributeTypeError: it is not a shape.
     """
     try:
-        if isinstance(shape, str):
+        if (
+            isinstance(shape, str) or getattr(shape, "shape", None) == ()
+        ):  # it has no rows to iterate
             raise TypeError
         return tuple([operator.index(extent) for extent in shape])
     except (TypeError, ValueError):

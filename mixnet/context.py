@@ -65,16 +65,14 @@ class Context:
                 raise TypeError(device_id)
             key = (device_type, int(device_id))
         except (TypeError, ValueError):
+            cls._check_type(device_type)
             raise _DeviceNumberError(
                 f"A device number must be a whole number, not {device_id!r:.60}; use mx.cpu(0)."
             ) from None
         # Contexts are interned: comparing devices on the hot path is comparing identities.
         if key in cls._contexts:
             return cls._contexts[key]
-        if device_type not in cls.devstr2type:
-            raise _UnknownDeviceError(
-                f"Unknown device type {device_type!r}; use one of {', '.join(cls.devstr2type)}."
-            )
+        cls._check_type(device_type)
         if device_id < 0:
             raise ContextError(
                 f"Device number {device_id} is negative; devices are counted from 0."
@@ -84,6 +82,13 @@ class Context:
         self.device_id = int(device_id)
         self._device = None
         return cls._contexts.setdefault(key, self)
+
+    @classmethod
+    def _check_type(cls, device_type: object) -> None:
+        if device_type not in cls.devstr2type:
+            raise _UnknownDeviceError(
+                f"Unknown device type {device_type!r}; use one of {', '.join(cls.devstr2type)}."
+            )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Context, (self.device_type, self.device_id)

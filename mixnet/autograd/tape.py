@@ -484,7 +484,13 @@ def _head_values(
         if gradient is None:
             values += _ones(spec)
             continue
-        values.append(_in_shape(gradient._read(), spec.shape))
+        value = gradient._read()
+        if value.spec.dtype != spec.dtype:
+            raise GradientError(
+                f"A head gradient is {value.spec.dtype.name}, its head {spec.dtype.name}; give it the head's "
+                f"dtype with astype({spec.dtype.name!r})."
+            )
+        values.append(_in_shape(value, spec.shape))
     return values
 
 

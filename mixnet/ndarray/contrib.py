@@ -316,7 +316,8 @@ def isfinite(data: NDArray) -> NDArray:
     Args:
         data: an array of any shape; the result has its shape and dtype.
     """
-    return data.abs() < math.inf
+    flags: NDArray = (data.abs() != math.inf) * (data == data)
+    return flags
 
 
 def rand_zipfian(

@@ -81,6 +81,7 @@ def invoke_any(
     if op.measure is not None:
         attributes["size"] = _measured(op, arrays, attributes)
     if isinstance(out, NDArray) and not arrays:
+        check_face(op, (out,), cls._is_numpys)
         for name, value in (("shape", out.shape), ("dtype", out.dtype)):
             if name in op.attributes and attributes.get(name) is None:
                 attributes[name] = value  # as the array that is to be filled
@@ -165,6 +166,11 @@ def run_and_write(
     return out
 
 
+def _arrays_of(out: object) -> list[NDArray]:
+    listed = out if isinstance(out, (list, tuple)) else [out]
+    return [each for each in listed if isinstance(each, NDArray)]
+
+
 def _targets(op: Op, out: object) -> list[NDArray]:
     """The arrays of an ``out`` that is not a single array."""
     targets: list[Any] = list(out) if isinstance(out, (list, tuple)) else [out]
@@ -211,11 +217,11 @@ def check_face(op: Op, arrays: Sequence[NDArray], numpys: bool) -> None:
 
     Args:
         op: the operator.
-        arrays: its inputs.
+        arrays: its inputs, and the arrays that it is to write.
         numpys: whether it is called as a function of ``mx.np``.
 
     Raises:
-        TypeError: an input is an array of ``mx.nd`` where ``mx.np`` is called, or the reverse.
+        TypeError: one of them is an array of ``mx.nd`` where ``mx.np`` is called, or the reverse.
     """
     for each in arrays:  # not any(): every call comes here, and it takes four times as long
         if each._is_numpys is not numpys:
@@ -295,7 +301,8 @@ def make_function(
             op.check_given_once(order[: len(args)], attributes)
             attributes.update(zip(order, args, strict=False))
         if array_class is not None:
-            check_face(op, arrays, array_class._is_numpys)
+            written = () if out is None else _arrays_of(out)
+            check_face(op, [*arrays, *written] if written else arrays, array_class._is_numpys)
         if "dtype" in attributes and attributes["dtype"] is None:
             op.read_no_dtype(attributes, (type(arrays[0]) if arrays else made_class)._is_numpys)
         if key is None:

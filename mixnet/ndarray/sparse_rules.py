@@ -492,6 +492,7 @@ def _update(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> An
         return NotImplemented
     if op.updates_rows == "sparse" and not weight._is_sparse:
         return NotImplemented
+    _check_rows(op, arrays, attributes)
     if not lazy:
         return _update_all_rows(op, arrays, attributes)
     if "lazy_update" in op.attributes:
@@ -514,6 +515,19 @@ def _update(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> An
         i = names.index(name)
         _put_rows(arrays[i], numbers, rows[i - 1])
     return weight
+
+
+def _check_rows(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> None:
+    # The step sees only the rows of the gradient, whose number says nothing of the arrays.
+    weight = arrays[0]
+    names = op.argument_names(op.bind(attributes)[0])
+    for name, each in zip(names[1:], arrays[1:], strict=False):
+        extents = each.shape if name == "grad" else each.shape[:1]
+        if extents != weight.shape[: len(extents)] or (name == "grad" and each.ndim != weight.ndim):
+            raise ShapeError(
+                f"{op.title}: {name} has shape {each.shape}, the weight {weight.shape}; they must have the "
+                f"same rows."
+            )
 
 
 def _update_all_rows(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:

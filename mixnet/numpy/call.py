@@ -244,7 +244,17 @@ def as_axes(axis: int | Sequence[int] | None) -> Any:
         return None
     if isinstance(axis, (float, onp.floating)):
         raise AttributeTypeError(f"An axis must be a whole number, not {axis!r}.")
-    return (axis,) if isinstance(axis, (int, onp.integer)) else tuple(axis)
+    return numbers_of(axis)
+
+
+def numbers_of(value: Any) -> tuple[Any, ...]:
+    """The numbers of one, of a sequence, or of an array, which may have no axes."""
+    if isinstance(value, (int, onp.integer)):
+        return (value,)
+    if isinstance(value, (NDArray, onp.ndarray)):
+        listed = (value.asnumpy() if isinstance(value, NDArray) else value).tolist()
+        return tuple(listed) if isinstance(listed, list) else (listed,)
+    return tuple(value)
 
 
 def name_of(dtype: DTypeLike) -> str | None:

@@ -235,9 +235,17 @@ def empty_like(
         prototype: any shape.
         dtype: that of ``prototype`` by default.
         order: 'C'; nothing else is supported.
-        subok: ignored.
-        shape: ignored.
+        subok: False; nothing else is supported.
+        shape: None; nothing else is supported.
+
+    Raises:
+        NotImplementedError: an argument is not supported.
     """
+    if subok or shape is not None:
+        raise OptionError(
+            f"empty_like: subok={subok!r} and shape={shape!r} are not supported; np.empty(shape, dtype) "
+            f"makes an array of another shape."
+        )
     return full_like(prototype, 0, dtype, order)
 
 

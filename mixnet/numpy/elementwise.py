@@ -165,6 +165,10 @@ def _binary(name: str, operation: Any, text: str, keywords: bool) -> Callable[..
         if is_array(x2) and isinstance(x1, NUMBERS):
             return call(operation.reflected.name, x2, out=out, **_number(x2, x1, False))
         if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
+            if out is not None:
+                raise AttributeTypeError(
+                    f"{name}: out is for arrays; of two numbers the result is a number."
+                )
             return getattr(onp, name)(x1, x2)
         kind = wrong_operands(x1, x2)
         raise kind(

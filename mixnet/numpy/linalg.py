@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
-from mixnet.base import AttributeValueError
+from mixnet.base import AttributeTypeError, AttributeValueError, MatrixError, SizeError
 from mixnet.numpy import reduce, shape
 from mixnet.numpy.call import as_axes, call, check_array, is_array
 from mixnet.numpy.creation import eye
@@ -196,10 +197,25 @@ def multi_dot(arrays: Sequence[Any], *, out: Operable | None = None) -> Any:
         out: an array for the result.
 
     Raises:
-        ValueError: fewer than two arrays.
+        ValueError: fewer than two arrays, or neighbours whose extents differ.
+        LinAlgError: an array between the first and the last is no matrix, or one of these has more than two
+            axes.
     """
     if len(arrays) < 2:
         raise AttributeValueError("multi_dot takes at least two arrays.")
+    shapes = [each.shape for each in arrays]
+    if any(len(each) != 2 for each in shapes[1:-1]) or any(
+        len(each) not in (1, 2) for each in (shapes[0], shapes[-1])
+    ):
+        raise MatrixError(
+            f"multi_dot: the shapes are {', '.join(map(str, shapes))}; all but the first and the last, which "
+            f"may be vectors, must be matrices."
+        )
+    if any(a[-1] != b[0] for a, b in itertools.pairwise(shapes)):
+        raise SizeError(
+            f"multi_dot: the shapes are {', '.join(map(str, shapes))}; the last axis of each must have the "
+            f"extent of the first axis of the next."
+        )
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     if len(arrays) > len(letters) - 2:
         product = arrays[0]
@@ -223,7 +239,15 @@ def matrix_power(a: Array, n: int) -> Any:
     Args:
         a: square matrices, ``(..., n, n)``.
         n: a whole number.
+
+    Raises:
+        LinAlgError: ``a`` has fewer than two axes, or its last two have different extents.
+        TypeError: ``n`` is not a whole number.
     """
+    if not isinstance(n, (int, onp.integer)):
+        raise AttributeTypeError(f"matrix_power: n={n!r:.60} must be a whole number.")
+    if len(a.shape) < 2 or a.shape[-1] != a.shape[-2]:
+        raise MatrixError(f"matrix_power: a must be square matrices, (..., n, n), not {a.shape}.")
     if n < 0:
         return matrix_power(inv(a), -n)
     if n == 0:

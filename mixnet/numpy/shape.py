@@ -16,6 +16,7 @@ from mixnet.base import (
     AxisError,
     NotDefinedError,
     OptionError,
+    ZeroError,
     checked_shape,
 )
 from mixnet.ndarray.ndarray import NDArray
@@ -28,6 +29,7 @@ from mixnet.numpy.call import (
     check_array,
     check_operand,
     is_array,
+    numbers_of,
 )
 
 if TYPE_CHECKING:
@@ -330,7 +332,7 @@ def split(ary: Operand, indices_or_sections: int | Sequence[int], axis: int = 0)
         _check_axis("split", ary, axis)
         parts, extent = indices_or_sections, ary.shape[axis]
         if parts <= 0 or extent % parts:
-            raise AttributeValueError(
+            raise (AttributeValueError if parts else ZeroError)(
                 f"split: axis {axis} of extent {extent} does not divide into "
                 f"{parts} equal parts; array_split makes parts of unequal extents."
             )
@@ -423,7 +425,7 @@ def tile(A: Operand, reps: int | Sequence[int]) -> Any:
         A: any shape.
         reps: a number, or one for each axis; missing axes are added in front.
     """
-    reps = (reps,) if isinstance(reps, (int, onp.integer)) else tuple(reps)
+    reps = numbers_of(reps)
     if is_array(A) and 0 not in reps and reps and shape_of(A) != ():
         return call("tile", A, reps=reps)
     if isinstance(A, NUMBERS):

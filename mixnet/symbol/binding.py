@@ -12,6 +12,7 @@ from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
     BindingError,
+    ContextError,
     ObjectKindError,
     OperatorValueError,
     ShapeError,
@@ -65,12 +66,8 @@ def bind(
     gradients = None if args_grad is None else _named(names, args_grad, "args_grad", False)
     states = _named(aux_names, aux_states or {}, "aux_states", True)
     arrays = {**arguments, **states}
-    for name, array in arrays.items():
-        if not isinstance(array, NDArray):
-            raise AttributeTypeError(
-                f"bind: {name} must be an NDArray, not {type(array).__name__}. Make one with "
-                f"mx.nd.array(...)."
-            )
+    if not group2ctx:
+        _check_contexts(context, arguments, gradients or {}, states)
     infer(
         self.graph,
         {name: array.shape for name, array in arrays.items()},
@@ -201,17 +198,44 @@ def _named(names: Sequence[str], arrays: object, role: str, complete: bool) -> d
                 f"bind: {role} has {len(arrays)} arrays, the symbol {len(names)}."
             )
         arrays = {
-            name: array for name, array in zip(names, arrays, strict=True) if array is not None
+            name: array
+            for name, array in zip(names, arrays, strict=True)
+            if array is not None or complete
         }
     if not isinstance(arrays, Mapping):
         raise AttributeTypeError(
             f"bind: {role} must be a list of arrays or a dict of arrays by name, not "
             f"{type(arrays).__name__}."
         )
-    missing = [name for name in names if name not in arrays]
-    if complete and missing:
-        raise AttributeValueError(f"bind: {role} has no array for {', '.join(missing)}.")
+    for name in names:
+        if name in arrays and not isinstance(arrays[name], NDArray):
+            raise AttributeTypeError(
+                f"bind: {role}: {name} must be an NDArray, not {_kind(arrays[name])}. Make one "
+                f"with mx.nd.array(...)."
+            )
+        if name not in arrays and complete:
+            missing = [each for each in names if each not in arrays]
+            raise AttributeValueError(f"bind: {role} has no array for {', '.join(missing)}.")
     return {name: arrays[name] for name in names if name in arrays}
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else type(value).__name__
+
+
+def _check_contexts(context: Context, *groups: Mapping[str, NDArray]) -> None:
+    """Refuse arrays on another device than the executor's, if nothing says that it runs on several.
+
+    Raises:
+        ContextError: names the array and both devices.
+    """
+    for arrays in groups:
+        for name, array in arrays.items():
+            if array.context is not context:
+                raise ContextError(
+                    f"bind: {name} is on {array.context}, the executor on {context}. Move it with "
+                    f"as_in_context({context}), or give group2ctx to run on several devices."
+                )
 
 
 def _groups(called: str, group2ctx: object) -> dict[str, Context]:

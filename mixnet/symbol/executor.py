@@ -363,7 +363,9 @@ class Executor:
                 continue
             if gradient is None:
                 self._check_is_loss(i)
-            pairs.append((head, None if gradient is None else gradient.as_in_context(head.context)))
+            if gradient is not None:
+                gradient = gradient.as_in_context(head.context).astype(head.dtype, copy=False)
+            pairs.append((head, gradient))
         if pairs:
             run_backward([h for h, _ in pairs], [g for _, g in pairs], retain_graph=True)
             if self._monitor is not None and not self._is_cut:

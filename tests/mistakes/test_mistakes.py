@@ -15,6 +15,7 @@ import mixnet as mx
 from tests.each_record import each_record
 from tests.mistakes import (
     algebra,
+    array_arguments,
     arrays,
     blocks,
     data,
@@ -30,6 +31,7 @@ from tests.mistakes.mistake import PRELUDE, Mistake
 
 MODULES = (
     arrays,
+    array_arguments,
     algebra,
     operators,
     blocks,

@@ -39,7 +39,9 @@ def slices_at(data: jax.Array, places: jax.Array, axis: int, mode: Any = _INSIDE
     With ``jax.lax.GatherScatterMode.FILL_OR_DROP`` places outside have NaN, or the least integer.
     """
     if not data.shape[axis]:
-        return jnp.take(data, places, axis)  # refuses places where there are none
+        # jnp.take refuses places where there are none, but drops the axes of no places.
+        shape = (*data.shape[:axis], *places.shape, *data.shape[axis + 1 :])
+        return jnp.take(data, places, axis).reshape(shape)
     after = axis + places.ndim
     numbers = jax.lax.GatherDimensionNumbers(
         offset_dims=(*range(axis), *range(after, after + data.ndim - axis - 1)),

@@ -174,8 +174,16 @@ def softmax_cross_entropy(data, label):
     Returns:
         ``(1,)``. A probability below 1e-8 counts as 1e-8.
 
+    Raises:
+        ShapeError: data and label have other shapes.
+
     Source: MXNet operator ``softmax_cross_entropy``.
     """
+    if data.ndim != 2 or label.shape != data.shape[:1]:
+        raise ShapeError(
+            f"softmax_cross_entropy: data must be (batch, classes) and label (batch,), not {data.shape} and "
+            f"{label.shape}."
+        )
     # No probability counts as less than 1e-8, in MXNet, and a label that is no class has none.
     logs = jnp.where(_is_label(data, label), log_softmax_along(data, -1), math.log(1e-8))
     return -logs.max(-1).sum().reshape((1,))

@@ -25,6 +25,7 @@ from mixnet.base import (
 from mixnet.ops.derive import array, attribute, present
 from mixnet.ops.generators import source
 from mixnet.ops.random.sample import (
+    check_one_dtype,
     floating,
     gamma,
     normal,
@@ -179,6 +180,7 @@ def _declare(
         *inputs: jax.Array, size: Any, ctx: str, key: Any, dtype: Any = None, **attributes: Any
     ) -> Any:
         dtype = floating(name, dtype)
+        check_one_dtype(name, [each.dtype for each in inputs if each is not None])
         working = working_dtype(dtype)
         if source.is_drawn_by_host(key):
             if draw is not _gamma:
@@ -193,6 +195,7 @@ def _declare(
     def results(
         *inputs: Any, size: Any, ctx: str, dtype: Any = None, **attributes: Any
     ) -> list[Any]:
+        check_one_dtype(name, [dtype for _, dtype in inputs[:-1]])
         arrays = [np.broadcast_to(0, shape) for shape, _ in inputs[:-1]]
         values = _parameters(name, attributes, arrays)
         own = [each if isinstance(each, np.ndarray) else 0 for each in values]

@@ -8,7 +8,7 @@ arrays of parameters.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -259,6 +259,20 @@ def floating(name: str, dtype: str | None) -> str:
     return dtype or "float32"
 
 
+def check_one_dtype(name: str, dtypes: Iterable[np.dtype]) -> None:
+    """Refuse arrays of parameters that have several dtypes.
+
+    Raises:
+        DTypeError: names the dtypes.
+    """
+    names = list(dict.fromkeys(each.name for each in dtypes))
+    if len(names) > 1:
+        raise DTypeError(
+            f"{name}: the parameters are {' and '.join(names)}; all arrays must have the same dtype. Cast "
+            f"those that differ with astype({names[0]!r})."
+        )
+
+
 def _drawn(
     distribution: Distribution,
     key: jax.Array,
@@ -346,6 +360,7 @@ def _declare_of_arrays(
 
     def draw(*arrays: jax.Array, shape: Any, dtype: Any, key: Any) -> Any:
         dtype = floating(registered, dtype)
+        check_one_dtype(registered, [each.dtype for each in arrays])
         if len({each.shape for each in arrays}) > 1:
             shapes = " and ".join(str(each.shape) for each in arrays)
             raise ShapeError(

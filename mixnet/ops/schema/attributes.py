@@ -245,15 +245,20 @@ def _whole(value: Any) -> int:
 
 def _extent(value: Any) -> int:
     """A whole number that is one already: 2.0 and True are refused, as in MXNet."""
-    if isinstance(value, (bool, np.bool_)):
+    if isinstance(value, (bool, np.bool_)) or _has_axes(value):
         raise TypeError
     return int(value.__index__())
 
 
 def _float(value: Any) -> float:
-    if isinstance(value, (list, tuple, dict)):
+    if isinstance(value, (list, tuple, dict)) or _has_axes(value):
         raise TypeError
     return float(value)
+
+
+def _has_axes(value: object) -> bool:
+    """Whether it is an array of one element or more: its number would lose the array's gradient."""
+    return bool(getattr(value, "shape", ()))
 
 
 def _text(value: object) -> str:
@@ -314,6 +319,9 @@ def _sequence(value: Any) -> tuple[Any, ...]:
         value = numbers(value)
     if isinstance(value, (int, float, np.integer)) and not isinstance(value, bool):
         return (value,)
+    if hasattr(value, "shape"):  # an array, which has no rows where it has no axes
+        listed = (value.asnumpy() if hasattr(value, "asnumpy") else np.asarray(value)).tolist()
+        return tuple(listed) if isinstance(listed, list) else (listed,)
     return tuple(value)
 
 
