@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, CheckError, ShapeError, SizeError
+from mixnet.base import AttributeValueError, CheckError, OperatorTypeError, ShapeError, SizeError
 from mixnet.metric.evaluation import Batch, EvalMetric, check_label_shapes, pairs
 from mixnet.metric.registry import alias, register
 from mixnet.metric.totals import as_classes, measure, measured
@@ -70,6 +71,10 @@ class Accuracy(EvalMetric):
         """Raise unless there is one class number for each label."""
         sizes = math.prod(label), math.prod(pred)
         if label != pred:
+            if not isinstance(self.axis, numbers.Integral):
+                raise OperatorTypeError(
+                    f"Accuracy: axis={self.axis!r} is not a whole number. A name is given as name=..."
+                )
             if not -len(pred) <= self.axis < len(pred):
                 raise ShapeError(f"Accuracy: predictions {pred} have no axis {self.axis}.")
             sizes = sizes[0], sizes[1] // max(pred[self.axis], 1)

@@ -14,7 +14,12 @@ from mixnet import io as io
 from mixnet import metric as metric
 from mixnet import ndarray as nd
 from mixnet import optimizer as opt
-from mixnet.base import AttributeTypeError, AttributeValueError, CheckError
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    CheckError,
+    UnknownAttributeError,
+)
 from mixnet.callback import LogValidationMetricsCallback
 from mixnet.checkpoint import load_checkpoint, save_checkpoint
 from mixnet.context import Context, cpu
@@ -370,16 +375,17 @@ class FeedForward(BASE_ESTIMATOR):
 
     def _init_predictor(self, described: Sequence[Any]) -> None:
         """An executor for inputs of these shapes; that of the last call where they are the same."""
-        shapes = {each[0]: tuple(each[1]) for each in described}
+        if self.arg_params is None:
+            raise UnknownAttributeError(
+                "FeedForward.predict: the model has no parameters. Call fit(X, y) first, or give "
+                "arg_params."
+            )
+        shapes = {name: array.shape for name, array in self.arg_params.items()}
+        shapes.update({each[0]: tuple(each[1]) for each in described})
         if self._pred_exec is not None:
             arg_shapes, _ = self._shapes_from(shapes)
             if arg_shapes == [each.shape for each in self._pred_exec.arg_arrays]:
                 return
-        if self.arg_params is None:
-            raise CheckError(
-                "FeedForward.predict: the model has no parameters. Call fit(X, y) first, or give "
-                "arg_params."
-            )
         types = {each.name: each.dtype for each in described if isinstance(each, DataDesc)}
         executor = self.symbol.simple_bind(self.ctx[0], grad_req="null", type_dict=types, **shapes)
         executor.copy_params_from(self.arg_params, self.aux_params)

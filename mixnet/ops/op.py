@@ -486,19 +486,27 @@ class Op(Computed):
         return self.arrays
 
     def check_count(self, statics: Statics, count: int) -> None:
-        """Refuse more arrays than a call with these attributes takes; what is missing the function names.
+        """Refuse more arrays than a call with these attributes takes.
 
         Raises:
             OperatorTypeError: there are more.
         """
-        num_arguments = self._known_counts.get(statics)
-        if num_arguments is None:
-            num_arguments = self._known_counts[statics] = len(self.argument_names(statics))
+        num_arguments = self._num_arguments(statics)
         if count > num_arguments:
             raise OperatorTypeError(
                 f"{self.title}: with these attributes it takes {num_arguments} array(s), "
                 f"{', '.join(self.argument_names(statics))}; {count} were given. Call it as {self.usage()}."
             )
+
+    def lacks_arrays(self, statics: Statics, count: int) -> bool:
+        """Whether a call with these attributes takes more arrays."""
+        return self.counts_inputs and count < self._num_arguments(statics)
+
+    def _num_arguments(self, statics: Statics) -> int:
+        number = self._known_counts.get(statics)
+        if number is None:
+            number = self._known_counts[statics] = len(self.argument_names(statics))
+        return number
 
     def written(self, statics: Statics, num_inputs: int) -> dict[int, int]:
         """Inputs that a call writes: place of each -> index of the output with its new value."""

@@ -135,7 +135,7 @@ def _misfit(op: Op, statics: Statics, shapes: Sequence[Shape | None], text: str)
     names = op.argument_names(statics)
     if op.variadic:
         return "" if shapes else "it needs at least one array"
-    if len(shapes) < len(names) and "NoneType" in text:
+    if op.lacks_arrays(statics, len(shapes)) or (len(shapes) < len(names) and "NoneType" in text):
         return f"array {names[len(shapes)]!r} was not given"
     pairs = zip(names, shapes, strict=False)
     known = {name: tuple(shape) for name, shape in pairs if shape is not None}

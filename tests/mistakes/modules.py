@@ -175,7 +175,7 @@ MISTAKES = [
     ),
     mistake(
         "mx.model.FeedForward(mlp()).predict(numpy.ones((4, 3)))",
-        (CheckError, AssertionError),
+        AttributeError,
         "FeedForward.predict",
         "fit(X, y)",
     ),

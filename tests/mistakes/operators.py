@@ -156,6 +156,19 @@ MISTAKES = [
     ),
     mistake("nd.LeakyReLU(x, act_type='prelu')", ShapeError, "'prelu'", "'gamma' was not given"),
     mistake(
+        "nd.CTCLoss(nd.ones((4, 1, 3)), nd.ones((1, 2)), use_data_lengths=True)",
+        ShapeError,
+        "use_data_lengths=True",
+        "'data_lengths' was not given",
+    ),
+    mistake(
+        "nd.contrib.DeformableConvolution(images, nd.ones((2, 18, 8, 8)), nd.ones((1, 3, 3, 3)),"
+        " kernel=(3, 3), pad=(1, 1), num_filter=1)",
+        ShapeError,
+        "'bias' was not given",
+        "no_bias",
+    ),
+    mistake(
         "nd.SequenceReverse(x, use_sequence_length=True)",
         ShapeError,
         "use_sequence_length=True",

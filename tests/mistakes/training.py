@@ -131,6 +131,12 @@ MISTAKES = [
     mistake(
         "metric.Accuracy().update(nd.ones(2), [x, x, x])", ValueError, "labels 2", "predictions 3"
     ),
+    mistake(
+        "metric.Accuracy('class accuracy').update([nd.ones(2)], [x])",
+        MXNetError,
+        "axis='class accuracy'",
+        "name=",
+    ),
     mistake("metric.TopKAccuracy(top_k=1)", AssertionError, "top_k=1", "Accuracy"),
     mistake(
         "metric.TopKAccuracy(top_k=5).update([nd.ones(2)], [x])", ValueError, "top_k=5", "3 classes"

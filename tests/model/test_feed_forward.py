@@ -206,3 +206,23 @@ def test_the_loop_of_early_programs() -> None:
     )  # fmt: skip
     assert batches == [1, 2]
     np.testing.assert_allclose(params["fc_weight"].asnumpy(), [[0.375, 0.375]])  # MXNet 1.9.1's
+
+
+def test_data_that_do_not_fit_the_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    """The printed lines are those of MXNet 1.9.1."""
+    network = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
+    network = mx.sym.LinearRegressionOutput(network, mx.sym.var("softmax_label"))
+    params = {"fc_weight": mx.nd.ones((1, 4)), "fc_bias": mx.nd.zeros(1)}
+    model = mx.model.FeedForward(network, arg_params=params, aux_params={}, numpy_batch_size=4)
+    np.testing.assert_array_equal(model.predict(np.ones((4, 4), "float32")), [[4.0]] * 4)
+    capsys.readouterr()
+    with pytest.raises(mx.MXNetError):
+        model.predict(np.ones((8, 3), "float32"))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [
+        "infer_shape error. Arguments:",
+        "  fc_weight: (1, 4)",
+        "  fc_bias: (1,)",
+        "  data: (4, 3)",
+    ]
+    assert model.predict(np.ones((2, 4), "float32")).tolist() == [[4.0], [4.0]]

@@ -6,6 +6,7 @@ from itertools import islice
 
 from mixnet.base import ContextError, MXNetError
 from mixnet.context import Context
+from mixnet.ops.op import Op
 from mixnet.ops.operator import Operator, Statics, is_own
 from mixnet.ops.parameters import as_called
 from mixnet.ops.reason import explain
@@ -82,6 +83,8 @@ def make_call(
                 f"as_in_context()."
             )
     where.device  # a device that does not exist is an error here, at the user's line  # noqa: B018
+    if isinstance(op, Op) and op.lacks_arrays(statics, len(specs) - op.takes_key):
+        raise explained(op, statics, specs, TypeError("an array was not given"))
     known = tuple([(spec.shape, spec.dtype) for spec in specs])
     try:
         results = evaluate(op, statics, known, scalars)
