@@ -56,7 +56,7 @@ def _register_loaded() -> None:
     package = __name__.partition(".")[0]
     if sys.modules.get(NAME) is not sys.modules[package]:
         return
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():
         if name.startswith(f"{package}."):
             sys.modules.setdefault(f"{NAME}{name.removeprefix(package)}", module)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import json
 import os
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -328,3 +330,26 @@ def test_shapes_that_follow_from_the_data() -> None:
     gradient = Call((statics, (0,), (0, 1)), (((9, 9), F32), *inputs))
     inferred = store_traces.with_inferred_shapes(BackwardOp(op), 0, gradient)
     assert inferred.inputs == (((3, 5), F32), *shapes)
+
+
+def test_writing_while_modules_are_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A collection may run a finalizer that imports, at any allocation."""
+    jaxpr = jax.make_jaxpr(lambda x: jnp.sin(x) + jnp.expand_dims(x, 0))(1.0)
+    monkeypatch.setattr(pickling, "_places", {})
+    names: list[str] = []
+
+    def imports(phase: str, _: dict[str, int]) -> None:
+        names.append(f"{__name__}_{phase}_{len(names)}")
+        sys.modules[names[-1]] = pickling
+
+    usual = gc.get_threshold()
+    gc.callbacks.append(imports)
+    gc.set_threshold(1)
+    try:
+        content = pickling.dumps(jaxpr)
+    finally:
+        gc.set_threshold(*usual)
+        gc.callbacks.remove(imports)
+        for name in names:
+            del sys.modules[name]
+    assert names and str(pickling.loads(content)) == str(jaxpr)
