@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache, partial
 from itertools import chain, starmap
 from time import perf_counter
@@ -498,17 +498,19 @@ class Segment:
             self.leaves[i].array = None
         counts = len(self.leaves), len(self.scalars)
         key = (self.program, slots, donated, self.context, counts)
-        call = executable(key, self)
+        program = executable(key, self)
+        kept, call = program.numbers, program.call  # in this order: see ``set_call``
         if not isinstance(call, Interpreter):
             arrays[:] = [
                 moved(value, array) if type(array) is np.ndarray else array
                 for value, array in zip(self.leaves, arrays, strict=True)
             ]
-        scalars = np.array(self.scalars, np.float64)
-        with jax.enable_x64(True):
-            start = perf_counter()
-            self.results.extend(starmap(call, ((scalars, *arrays),)))
-            seconds = perf_counter() - start
+        numbers = None if kept is None else kept.array_of(self.scalars, self.context)
+        if numbers is None:
+            with jax.enable_x64(True):
+                seconds = self._timed(call, (np.array(self.scalars, np.float64), *arrays))
+        else:  # all arguments are JAX arrays, which keep their 64-bit types
+            seconds = self._timed(call, (numbers, *arrays))
         if seconds > LONG if self.brief else seconds < BRIEF:
             note_seconds(self.program, seconds, self.context)
         if timeline.on:
@@ -516,6 +518,12 @@ class Segment:
         if donated and not isinstance(call, (Interpreter, OnDevice)):
             for i in donated:
                 count("donated_bytes", self.leaves[i].spec.nbytes)
+
+    def _timed(self, call: Callable[..., Any], arguments: tuple[Any, ...]) -> float:
+        """Call a program; returns the seconds."""
+        start = perf_counter()
+        self.results.extend(starmap(call, (arguments,)))  # one call in C: see ``bare_call``
+        return perf_counter() - start
 
     def _give_up_failed(self, slots: tuple[int, ...]) -> tuple[int, ...]:
         """Propagate the errors of failed leaves to dependent outputs; returns the remaining slots.
