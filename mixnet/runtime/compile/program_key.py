@@ -7,6 +7,38 @@ from typing import Any, NamedTuple
 from mixnet.context import Context
 
 
+class Operations(tuple[tuple[Any, ...], ...]):
+    """The operations of a segment. They are looked up several times in every run, but hashed once."""
+
+    number: int  # the hash of the plain tuple
+
+    def __hash__(self) -> int:
+        return self.number
+
+
+MOST = 3000
+"""The most operations of segments that are stored; beyond that, all are dropped."""
+
+_stored: dict[tuple[Any, ...], Operations] = {}
+
+
+def stored(operations: tuple[tuple[Any, ...], ...]) -> Operations:
+    """The stored operations that equal these."""
+    known = _stored.get(operations)
+    if known is None:
+        if len(_stored) >= MOST:
+            _stored.clear()
+        known = Operations(operations)
+        known.number = hash(operations)
+        _stored[known] = known
+    return known
+
+
+def drop_operations() -> None:
+    """Drop all stored operations."""
+    _stored.clear()
+
+
 class ProgramKey(NamedTuple):
     """The key of a program: equal keys mean equal programs.
 

@@ -30,7 +30,7 @@ from mixnet.runtime.compile.options import (
     joint_options,
     quick_options,
 )
-from mixnet.runtime.compile.program_key import ProgramKey
+from mixnet.runtime.compile.program_key import ProgramKey, drop_operations
 from mixnet.runtime.devices.host_memory import keep_freed_memory, return_freed_memory
 from mixnet.runtime.interpret import patience, runner
 from mixnet.runtime.interpret.interpreter import Interpreter
@@ -469,6 +469,7 @@ def forget_older_half() -> None:
 
 
 def _clear_preparations() -> None:
+    drop_operations()
     _preparations.clear()
     _prepared.clear()
     first_sight.clear()

@@ -1,7 +1,7 @@
 """The numbers of a program's operations as an array on its device, kept for the next run.
 
-Most numbers are the same in every step of a loop: constants, a learning rate. A compiled program then takes the
-array that is there; a NumPy array is made and transferred at every call, and read under a scope for 64-bit
+Most numbers are the same in every step of a loop: constants, a learning rate. A compiled program then takes
+the array that is there; a NumPy array is made and transferred at every call, and read in a scope for 64-bit
 types, which together takes as long as recording ten operations.
 """
 

@@ -43,6 +43,7 @@ from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.control.custom import explained
 from mixnet.process import ending, locks
 from mixnet.process.source import Source, are_lines_kept, user_line, user_source
+from mixnet.runtime.compile.program_key import stored
 from mixnet.runtime.devices.host_value import become_host, content, is_deleted, moved
 from mixnet.runtime.devices.in_flight import in_flight
 from mixnet.runtime.devices.shard_value import Shard, become_shard
@@ -244,9 +245,10 @@ class Segment:
     def read_entries(self) -> None:
         """Derive the program of the segment from its entries."""
         entries = tuple(self.entries)
-        self.program, ends, scalars, references = (
+        operations, ends, scalars, references = (
             zip(*entries, strict=True) if entries else ((), (0,), (), ())
         )
+        self.program = stored(operations)
         self.end = ends[-1]
         self.scalars = list(chain.from_iterable(scalars))
         self.leaves = list(self.leaf_slots)
@@ -435,12 +437,7 @@ class Segment:
     def _run_program(self, slots: tuple[int, ...], candidates: Sequence[int]) -> None:
         """Run the program and set the arrays of live outputs."""
         if self.arrays is None:
-            if self._has_failed_leaves():
-                slots = self._give_up_failed(slots)
-                self.arrays = slots, (), [value.array for value in self.leaves]
-            else:
-                slots, donated = reused(self.leaves, self.program, slots, candidates)
-                self.arrays = slots, donated, [content(value) for value in self.leaves]
+            self.arrays = self._inputs(slots, candidates)
         slots, donated, arrays = self.arrays
         if not slots:
             return
@@ -460,6 +457,25 @@ class Segment:
         if logs:
             note_results(self, slots, results, [arrays[i] for i in donated])
         self.fill(slots, results)
+
+    def _inputs(
+        self, slots: tuple[int, ...], candidates: Sequence[int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...], list[Any]]:
+        """The live slots, the leaves to donate, and the arrays of all leaves."""
+        in_order, donated = reused(self.leaves, self.program, slots, candidates)
+        arrays = []
+        for value in self.leaves:
+            array = value.array if type(value) is Value else content(value)
+            if array is None:
+                break
+            arrays.append(array)
+        else:
+            return in_order, donated, arrays
+        if self._has_failed_leaves():
+            slots = self._give_up_failed(slots)
+            return slots, (), [value.array for value in self.leaves]
+        in_order, donated = reused(self.leaves, self.program, slots, candidates)
+        return in_order, donated, [content(value) for value in self.leaves]
 
     def _has_failed_leaves(self) -> bool:
         """Whether a leaf has no array, not even a previous one."""
@@ -500,7 +516,7 @@ class Segment:
         key = (self.program, slots, donated, self.context, counts)
         program = executable(key, self)
         kept, call = program.numbers, program.call  # in this order: see ``set_call``
-        if not isinstance(call, Interpreter):
+        if np.ndarray in {*map(type, arrays)} and not isinstance(call, Interpreter):
             arrays[:] = [
                 moved(value, array) if type(array) is np.ndarray else array
                 for value, array in zip(self.leaves, arrays, strict=True)
