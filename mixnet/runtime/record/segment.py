@@ -174,7 +174,8 @@ class Segment:
         """
         slot = self.leaf_slots.get(value)
         if slot is None:
-            if not value.is_computed():
+            # Most are plain: without a call.
+            if (type(value) is not Value or value.array is None) and not value.is_computed():
                 check_pending(value)
                 segment = value.segment
                 # Without a call if it has been pushed: others read hundreds of results of a large graph.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from typing import Any
 
 from mixnet.process import locks
 
-_counts: Counter[str] = Counter()
+_counts: defaultdict[str, int] = defaultdict(int)
 _lock = locks.make("counters")
 
 
@@ -38,7 +38,7 @@ def counters() -> dict[str, Any]:
     ran one by one, each compiled, in a segment seen for the first time), ``run_in_parts`` (parts of programs
     of a GPU that ran before the whole was compiled), ``donated_bytes``, and ``flushes`` by reason.
     """
-    plain = {name: _counts[name] for name in _NAMES}
+    plain = {name: _counts.get(name, 0) for name in _NAMES}
     reasons = {k[6:]: v for k, v in sorted(_counts.items()) if k.startswith("flush:")}
     return {**plain, "flushes": reasons}
 
