@@ -134,7 +134,7 @@ class Isolation:
         recorded = Recorded(
             graph,
             segment.leaves,
-            segment.scalars,
+            list(segment.scalars),
             key,
             segment.context,
             reason,

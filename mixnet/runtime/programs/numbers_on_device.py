@@ -21,25 +21,23 @@ class NumbersOnDevice:
     __slots__ = ("_last",)
 
     def __init__(self) -> None:
-        # One tuple, which another thread replaces as a whole: numbers, their bits and the array.
-        self._last: tuple[list[float], bytes, jax.Array | None] | None = None
+        # The numbers as bytes, and their array: one tuple, which another thread replaces as a whole.
+        self._last: tuple[bytes, jax.Array | None] = b"none yet", None
 
-    def array_of(self, numbers: list[float], context: Context) -> jax.Array | None:
+    def array_of(self, numbers: array[float], context: Context) -> jax.Array | None:
         """A float64 array of the numbers; None if they are not those of the last run.
 
         Args:
-            numbers: not changed afterwards. They are also compared bit by bit, since programs distinguish 0
-                and -0.
+            numbers: doubles, compared bit by bit, since programs distinguish 0 and -0.
             context: the device.
         """
-        last = self._last
-        if last is None or last[0] != numbers:
-            self._last = numbers, b"", None
+        bits = numbers.tobytes()
+        last, known = self._last
+        if last != bits:
+            self._last = bits, None
             return None
-        bits = array("d", numbers).tobytes()
-        known = last[2]
-        if known is None or last[1] != bits:
+        if known is None:
             with jax.enable_x64(True):
                 known = jax.device_put(np.array(numbers, np.float64), context.device)
-            self._last = numbers, bits, known
+            self._last = bits, known
         return known

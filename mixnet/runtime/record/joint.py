@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -506,9 +507,9 @@ class _Program:
             self.call = joint_programs.compile(
                 mapped, [numbers, *self.structs], donated, graph, segment.context.device.platform
             )
-        self._scalars: tuple[tuple[float, ...], Any] | None = None
+        self._scalars: tuple[bytes, Any] | None = None
 
-    def __call__(self, team: Team, scalars: Sequence[float], inputs: list[Any]) -> list[Any]:
+    def __call__(self, team: Team, scalars: array[float], inputs: list[Any]) -> list[Any]:
         """The results: for each a list of its shards, or an array from which they are created later.
 
         Args:
@@ -538,11 +539,11 @@ class _Program:
                     outputs.append(team.parts(whole, spec))
         return outputs
 
-    def _numbers(self, scalars: Sequence[float]) -> Any:
+    def _numbers(self, scalars: array[float]) -> Any:
         """The numbers on all devices; they seldom change from step to step."""
-        key = tuple(scalars)
+        key = scalars.tobytes()
         if self._scalars is None or self._scalars[0] != key:
-            data = np.array(key, np.float64)
+            data = np.array(scalars, np.float64)
             on_mesh = jax.make_array_from_callback(data.shape, self.scalar_sharding, lambda _: data)
             self._scalars = key, on_mesh
         return self._scalars[1]

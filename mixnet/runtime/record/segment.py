@@ -21,6 +21,7 @@ makes it safe against interrupts and against other threads:
 from __future__ import annotations
 
 import weakref
+from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache, partial
@@ -65,6 +66,8 @@ if TYPE_CHECKING:
 
 MOST_AHEAD = 4
 """The most segments of a thread that may wait for a device, since they hold the values that they read."""
+
+NO_NUMBERS: array[float] = array("d")
 
 MOST_KINDS = 6
 """The most kinds of operators that the name of a segment lists."""
@@ -159,7 +162,7 @@ class Segment:
         self.brief = False  # its program was brief the last time
         # Set when it is closed: the items, all numbers, leaves in order, and references to the outputs.
         self.program: tuple[Any, ...] = ()
-        self.scalars: list[float] = []
+        self.scalars = NO_NUMBERS
         self.leaves: list[Value] = []
         self.references: list[weakref.ref[Value]] = []
         self.sources: dict[int, Source | None] = {}
@@ -251,7 +254,7 @@ class Segment:
         )
         self.program = stored(operations)
         self.end = ends[-1]
-        self.scalars = list(chain.from_iterable(scalars))
+        self.scalars = array("d", chain.from_iterable(scalars))
         self.leaves = list(self.leaf_slots)
         self.references = [*chain.from_iterable(references), *self.aliases]
         self.sources = self.entries.sources if isinstance(self.entries, Entries) else {}
@@ -432,7 +435,7 @@ class Segment:
         self._clear()
 
     def _clear(self) -> None:
-        self.program, self.scalars, self.leaves, self.sources = (), [], [], {}
+        self.program, self.scalars, self.leaves, self.sources = (), NO_NUMBERS, [], {}
         self.references, self.before, self.arrays, self.results = [], {}, None, []
 
     def _run_program(self, slots: tuple[int, ...], candidates: Sequence[int]) -> None:
@@ -466,10 +469,10 @@ class Segment:
         in_order, donated = reused(self.leaves, self.program, slots, candidates)
         arrays = []
         for value in self.leaves:
-            array = value.array if type(value) is Value else content(value)
-            if array is None:
+            known = value.array if type(value) is Value else content(value)
+            if known is None:
                 break
-            arrays.append(array)
+            arrays.append(known)
         else:
             return in_order, donated, arrays
         if self._has_failed_leaves():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from array import array
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,31 +16,31 @@ from mixnet.runtime.programs.numbers_on_device import NumbersOnDevice
 
 def test_are_transferred_when_they_repeat() -> None:
     numbers, context = NumbersOnDevice(), mx.cpu()
-    assert numbers.array_of([0.1, 2.0], context) is None
-    array = numbers.array_of([0.1, 2.0], context)
-    assert array is not None
-    assert array.dtype == np.float64
-    np.testing.assert_array_equal(np.asarray(array), [0.1, 2.0])
-    assert numbers.array_of([0.1, 2.0], context) is array
-    assert numbers.array_of([0.1, 3.0], context) is None  # others replace them
-    assert numbers.array_of([0.1, 2.0], context) is None
+    assert numbers.array_of(array("d", [0.1, 2.0]), context) is None
+    known = numbers.array_of(array("d", [0.1, 2.0]), context)
+    assert known is not None
+    assert known.dtype == np.float64
+    np.testing.assert_array_equal(np.asarray(known), [0.1, 2.0])
+    assert numbers.array_of(array("d", [0.1, 2.0]), context) is known
+    assert numbers.array_of(array("d", [0.1, 3.0]), context) is None  # others replace them
+    assert numbers.array_of(array("d", [0.1, 2.0]), context) is None
 
 
 def test_of_programs_without_numbers() -> None:
     numbers = NumbersOnDevice()
-    assert numbers.array_of([], mx.cpu()) is None
-    array = numbers.array_of([], mx.cpu())
-    assert array is not None
-    assert array.shape == (0,)
+    assert numbers.array_of(array("d", []), mx.cpu()) is None
+    known = numbers.array_of(array("d", []), mx.cpu())
+    assert known is not None
+    assert known.shape == (0,)
 
 
 @pytest.mark.parametrize("other", [0.0, float("nan")])
 def test_are_compared_bit_by_bit(other: float) -> None:
     numbers, context = NumbersOnDevice(), mx.cpu()
     for value in (-0.0, -0.0, other, other, -0.0):
-        array = numbers.array_of([value], context)
-        if array is not None:
-            assert np.asarray(array).tobytes() == np.array([value]).tobytes()
+        known = numbers.array_of(array("d", [value]), context)
+        if known is not None:
+            assert np.asarray(known).tobytes() == np.array([value]).tobytes()
 
 
 @pytest.mark.usefixtures("compiled")
