@@ -266,6 +266,8 @@ class Optimizer:
         parameters = self.param_dict
         if not parameters:
             return [self._mult(index, table) for index in indices]
+        if parameters.keys() >= {*indices}:
+            return [*map(own, map(parameters.__getitem__, indices))]
         return [
             own(parameters[index]) if index in parameters else self._mult(index, table)
             for index in indices

@@ -323,8 +323,10 @@ class JointStep:
             )
         count("flush:step over devices")
         reads: list[Var] = []
+        name, first = f"step over {self.team.size} devices", None
         for segment in segments:
-            reads += segment.close_jointly(f"step over {self.team.size} devices")
+            reads += segment.close_jointly(name, first)
+            first = segments[0]
         slots = tuple(sorted(set().union(*[segment.alive() for segment in segments])))
         candidates = set.intersection(*[set(unheld(segment.leaves)) for segment in segments])
         self.team.start(

@@ -252,7 +252,7 @@ class Segment:
         operations, ends, scalars, references = (
             zip(*entries, strict=True) if entries else ((), (0,), (), ())
         )
-        self.program = stored(operations)
+        self.program = operations
         self.end = ends[-1]
         self.scalars = array("d", chain.from_iterable(scalars))
         self.leaves = list(self.leaf_slots)
@@ -305,6 +305,7 @@ class Segment:
             self.source = user_line()
             self.closing = True
             self.read_entries()
+            self.program = stored(self.program)
             self.alone = len(self.program) == 1 and self.program[0][0].alone
             self.var = Var(self._name())
             # Determined now: when the task runs, the live outputs would depend on timing, and the same
@@ -331,12 +332,25 @@ class Segment:
             self._close()
             return task, in_this_thread
 
-    def close_jointly(self, name: str) -> list[Var]:
-        """Close the segment to run together with those of other devices; returns the variables it reads."""
+    def close_jointly(self, name: str, first: Segment | None = None) -> list[Var]:
+        """Close the segment to run together with those of other devices; returns the variables it reads.
+
+        Args:
+            name: of its variable.
+            first: one that was closed before and has recorded the same operations on another device.
+        """
         with self.lock:
             self.closing = True
-            self.source = user_line()
-            self.read_entries()
+            if first is None:
+                self.source = user_line()
+                self.read_entries()
+                self.program = stored(self.program)
+            else:
+                self.source, self.sources, self.end = first.source, first.sources, first.end
+                self.program, self.scalars = first.program, first.scalars
+                self.leaves = list(self.leaf_slots)
+                self.references = [each for entry in self.entries for each in entry[3]]
+                self.references += self.aliases
             self.var = Var(name)
         return self._reads()
 
