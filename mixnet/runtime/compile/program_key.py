@@ -16,27 +16,32 @@ class Operations(tuple[tuple[Any, ...], ...]):
         return self.number
 
 
-MOST = 3000
-"""The most operations of segments that are stored; beyond that, all are dropped."""
+MOST_OPERATIONS = 200_000
+"""The most operations, of all segments together, that are stored; beyond that, all are dropped."""
 
 _stored: dict[tuple[Any, ...], Operations] = {}
+_size = 0
 
 
 def stored(operations: tuple[tuple[Any, ...], ...]) -> Operations:
     """The stored operations that equal these."""
+    global _size
     known = _stored.get(operations)
     if known is None:
-        if len(_stored) >= MOST:
-            _stored.clear()
+        if _size > MOST_OPERATIONS:
+            drop_operations()
         known = Operations(operations)
         known.number = hash(operations)
         _stored[known] = known
+        _size += len(known)
     return known
 
 
 def drop_operations() -> None:
     """Drop all stored operations."""
+    global _size
     _stored.clear()
+    _size = 0
 
 
 class ProgramKey(NamedTuple):

@@ -533,13 +533,13 @@ class Segment:
         counts = len(self.leaves), len(self.scalars)
         key = (self.program, slots, donated, self.context, counts)
         program = executable(key, self)
-        kept, call = program.numbers, program.call  # in this order: see ``set_call``
+        cache, call = program.numbers, program.call  # in this order: see ``set_call``
         if np.ndarray in {*map(type, arrays)} and not isinstance(call, Interpreter):
             arrays[:] = [
                 moved(value, array) if type(array) is np.ndarray else array
                 for value, array in zip(self.leaves, arrays, strict=True)
             ]
-        numbers = None if kept is None else kept.array_of(self.scalars, self.context)
+        numbers = None if cache is None else cache.array_of(self.scalars, self.context)
         if numbers is None:
             with jax.enable_x64(True):
                 seconds = self._timed(call, (np.array(self.scalars, np.float64), *arrays))

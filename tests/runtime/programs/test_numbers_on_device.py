@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mixnet as mx
-from mixnet import nd
+from mixnet import autograd, gluon, nd
 from mixnet.runtime.programs.numbers_on_device import NumbersOnDevice
 
 
@@ -81,6 +81,42 @@ def test_in_several_threads() -> None:
     for each in threads:
         each.join(60)
     assert not wrong
+
+
+@mx.operator.register("tripled")
+class Tripled(mx.operator.CustomOpProp):
+    """Three times an array, in Python."""
+
+    def __init__(self) -> None:
+        super().__init__(need_top_grad=True)
+
+    def create_operator(self, *_: object) -> mx.operator.CustomOp:
+        class Triple(mx.operator.CustomOp):
+            def forward(self, is_train, req, in_data, out_data, aux) -> None:  # type: ignore[no-untyped-def]
+                self.assign(out_data[0], req[0], in_data[0] * 3)
+
+            def backward(self, req, out_grad, in_data, out_data, in_grad, aux) -> None:  # type: ignore[no-untyped-def]
+                self.assign(in_grad[0], req[0], out_grad[0] * 3)
+
+        return Triple()
+
+
+@pytest.mark.usefixtures("compiled")
+def test_python_within_programs_keeps_64_bits() -> None:
+    class Net(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return F.Custom(x + 1, op_type="tripled") * 2
+
+    net = Net()
+    net.hybridize()
+    x = nd.array([1 / 3, 2**-30], dtype="float64")
+    x.attach_grad()
+    for _ in range(4):
+        with autograd.record():
+            y = net(x)
+        y.backward()
+        np.testing.assert_array_equal(y.asnumpy(), (np.array([1 / 3, 2**-30]) + 1) * 3 * 2)
+        np.testing.assert_array_equal(x.grad.asnumpy(), [6, 6])
 
 
 @pytest.fixture
