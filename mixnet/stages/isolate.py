@@ -134,7 +134,7 @@ class Isolation:
         recorded = Recorded(
             graph,
             segment.leaves,
-            list(segment.scalars),
+            segment.scalars,
             key,
             segment.context,
             reason,

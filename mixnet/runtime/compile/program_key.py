@@ -23,9 +23,15 @@ _stored: dict[tuple[Any, ...], Operations] = {}
 _size = 0
 
 
-def stored(operations: tuple[tuple[Any, ...], ...]) -> Operations:
-    """The stored operations that equal these."""
+FEW = 6
+"""Up to so many operations are hashed as quickly as they are looked up."""
+
+
+def stored(operations: tuple[tuple[Any, ...], ...]) -> tuple[tuple[Any, ...], ...]:
+    """The stored operations that equal these; a few are returned as they are."""
     global _size
+    if len(operations) <= FEW:
+        return operations
     known = _stored.get(operations)
     if known is None:
         if _size > MOST_OPERATIONS:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from array import array
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext, suppress
@@ -60,7 +59,7 @@ class Recorded(Protocol):
     """The recorded operations that become a program: a segment that has not run yet."""
 
     leaves: list[Value]
-    scalars: array[float]
+    scalars: list[float]
     source: str | None
 
     def graph(self, slots: tuple[int, ...]) -> Graph:

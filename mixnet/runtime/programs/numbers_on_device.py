@@ -8,6 +8,7 @@ types, which together takes as long as recording ten operations.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 
 import jax
 import numpy as np
@@ -24,14 +25,14 @@ class NumbersOnDevice:
         # The numbers as bytes, and their array: one tuple, which another thread replaces as a whole.
         self._last: tuple[bytes, jax.Array | None] = b"none yet", None
 
-    def array_of(self, numbers: array[float], context: Context) -> jax.Array | None:
+    def array_of(self, numbers: Sequence[float], context: Context) -> jax.Array | None:
         """A float64 array of the numbers; None if they are not those of the last run.
 
         Args:
-            numbers: doubles, compared bit by bit, since programs distinguish 0 and -0.
+            numbers: compared bit by bit, since programs distinguish 0 and -0.
             context: the device.
         """
-        bits = numbers.tobytes()
+        bits = array("d", numbers).tobytes()
         last, known = self._last
         if last != bits:
             self._last = bits, None

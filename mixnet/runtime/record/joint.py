@@ -511,7 +511,7 @@ class _Program:
             )
         self._scalars: tuple[bytes, Any] | None = None
 
-    def __call__(self, team: Team, scalars: array[float], inputs: list[Any]) -> list[Any]:
+    def __call__(self, team: Team, scalars: Sequence[float], inputs: list[Any]) -> list[Any]:
         """The results: for each a list of its shards, or an array from which they are created later.
 
         Args:
@@ -541,9 +541,9 @@ class _Program:
                     outputs.append(team.parts(whole, spec))
         return outputs
 
-    def _numbers(self, scalars: array[float]) -> Any:
+    def _numbers(self, scalars: Sequence[float]) -> Any:
         """The numbers on all devices; they seldom change from step to step."""
-        key = scalars.tobytes()
+        key = array("d", scalars).tobytes()  # bit by bit: programs distinguish 0 and -0
         if self._scalars is None or self._scalars[0] != key:
             data = np.array(scalars, np.float64)
             on_mesh = jax.make_array_from_callback(data.shape, self.scalar_sharding, lambda _: data)

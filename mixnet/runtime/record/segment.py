@@ -21,7 +21,6 @@ makes it safe against interrupts and against other threads:
 from __future__ import annotations
 
 import weakref
-from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache, partial
@@ -66,8 +65,6 @@ if TYPE_CHECKING:
 
 MOST_AHEAD = 4
 """The most segments of a thread that may wait for a device, since they hold the values that they read."""
-
-NO_NUMBERS: array[float] = array("d")
 
 MOST_KINDS = 6
 """The most kinds of operators that the name of a segment lists."""
@@ -162,7 +159,7 @@ class Segment:
         self.brief = False  # its program was brief the last time
         # Set when it is closed: the items, all numbers, leaves in order, and references to the outputs.
         self.program: tuple[Any, ...] = ()
-        self.scalars = NO_NUMBERS
+        self.scalars: list[float] = []
         self.leaves: list[Value] = []
         self.references: list[weakref.ref[Value]] = []
         self.sources: dict[int, Source | None] = {}
@@ -254,7 +251,7 @@ class Segment:
         )
         self.program = operations
         self.end = ends[-1]
-        self.scalars = array("d", chain.from_iterable(scalars))
+        self.scalars = list(chain.from_iterable(scalars))
         self.leaves = list(self.leaf_slots)
         self.references = [*chain.from_iterable(references), *self.aliases]
         self.sources = self.entries.sources if isinstance(self.entries, Entries) else {}
@@ -449,7 +446,7 @@ class Segment:
         self._clear()
 
     def _clear(self) -> None:
-        self.program, self.scalars, self.leaves, self.sources = (), NO_NUMBERS, [], {}
+        self.program, self.scalars, self.leaves, self.sources = (), [], [], {}
         self.references, self.before, self.arrays, self.results = [], {}, None, []
 
     def _run_program(self, slots: tuple[int, ...], candidates: Sequence[int]) -> None:
@@ -534,7 +531,7 @@ class Segment:
         key = (self.program, slots, donated, self.context, counts)
         program = executable(key, self)
         cache, call = program.numbers, program.call  # in this order: see ``set_call``
-        if np.ndarray in {*map(type, arrays)} and not isinstance(call, Interpreter):
+        if not isinstance(call, Interpreter) and np.ndarray in {*map(type, arrays)}:
             arrays[:] = [
                 moved(value, array) if type(array) is np.ndarray else array
                 for value, array in zip(self.leaves, arrays, strict=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from array import array
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,20 +15,20 @@ from mixnet.runtime.programs.numbers_on_device import NumbersOnDevice
 
 def test_are_transferred_when_they_repeat() -> None:
     numbers, context = NumbersOnDevice(), mx.cpu()
-    assert numbers.array_of(array("d", [0.1, 2.0]), context) is None
-    known = numbers.array_of(array("d", [0.1, 2.0]), context)
+    assert numbers.array_of([0.1, 2.0], context) is None
+    known = numbers.array_of([0.1, 2.0], context)
     assert known is not None
     assert known.dtype == np.float64
     np.testing.assert_array_equal(np.asarray(known), [0.1, 2.0])
-    assert numbers.array_of(array("d", [0.1, 2.0]), context) is known
-    assert numbers.array_of(array("d", [0.1, 3.0]), context) is None  # others replace them
-    assert numbers.array_of(array("d", [0.1, 2.0]), context) is None
+    assert numbers.array_of([0.1, 2.0], context) is known
+    assert numbers.array_of([0.1, 3.0], context) is None  # others replace them
+    assert numbers.array_of([0.1, 2.0], context) is None
 
 
 def test_of_programs_without_numbers() -> None:
     numbers = NumbersOnDevice()
-    assert numbers.array_of(array("d", []), mx.cpu()) is None
-    known = numbers.array_of(array("d", []), mx.cpu())
+    assert numbers.array_of([], mx.cpu()) is None
+    known = numbers.array_of([], mx.cpu())
     assert known is not None
     assert known.shape == (0,)
 
@@ -38,7 +37,7 @@ def test_of_programs_without_numbers() -> None:
 def test_are_compared_bit_by_bit(other: float) -> None:
     numbers, context = NumbersOnDevice(), mx.cpu()
     for value in (-0.0, -0.0, other, other, -0.0):
-        known = numbers.array_of(array("d", [value]), context)
+        known = numbers.array_of([value], context)
         if known is not None:
             assert np.asarray(known).tobytes() == np.array([value]).tobytes()
 
