@@ -103,7 +103,8 @@ class ThreadedEngine(Engine):
                 self._order(task)
                 if not task.missing and task.state is State.WAITING:
                     self._make_ready(task)
-            self._start_quick()
+            if self._quick:
+                self._start_quick()
         except BaseException:  # Ctrl-C: a task in only some of its queues would block others
             self._mend(task)
             raise
@@ -253,13 +254,16 @@ class ThreadedEngine(Engine):
                 if task in var.holders:
                     var.writing = False
                     var.holders.discard(task)
-                self._grant(var)
+                if var.queue:
+                    self._grant(var)
             for var in task.reads:
                 var.holders.discard(task)
-                self._grant(var)
+                if var.queue:
+                    self._grant(var)
             if self._waiters:
                 self._changed.notify_all()
-        self._start_quick()
+        if self._quick:
+            self._start_quick()
 
     def _start_quick(self) -> None:
         """Start tasks that never wait and have become ready, without the lock."""

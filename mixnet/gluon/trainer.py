@@ -463,19 +463,18 @@ class Trainer:
         for i, each, arrays in learned:
             if not ignore_stale_grad:
                 self._check_fresh(each, arrays)
-            marks = [None if data._link is None else data._link.mark for data in arrays]
-            gradients: list[Any]
-            if type(each) is Parameter:
-                gradients = [None if mark is None else mark.gradient for mark in marks]
-            else:
+            gradients: Sequence[Any] = [None] * len(arrays)  # those of the marks
+            if type(each) is not Parameter:
                 gradients = each.list_grad()  # may be overridden
-            rows = zip(updates, arrays, marks, gradients, strict=True)
-            for update, data, mark, gradient in rows:
+            rows = zip(updates, arrays, gradients, strict=True)
+            for (indices, grads, weights), data, gradient in rows:
+                mark = None if data._link is None else data._link.mark
                 if mark is None or mark.fresh or not ignore_stale_grad:
-                    indices, grads, weights = update
                     indices.append(i)
-                    grads.append(gradient)
                     weights.append(data)
+                    if gradient is None and mark is not None:
+                        gradient = mark.gradient
+                    grads.append(gradient)
                 if mark is not None:
                     if writes is not None:
                         writes.append((mark, "fresh", mark.fresh, False))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.autograd.scope import RecordingScope
+from mixnet.autograd.scope import unrecorded
 from mixnet.base import UnknownAttributeError
 from mixnet.context import Context, current_context
 from mixnet.dtype import as_numbers
@@ -31,8 +33,11 @@ def measured(op: Op, arrays: Sequence[Any], **attributes: Any) -> NDArray:
     """Record a measure of arrays, which are brought to the device of the last of them."""
     arrays_on_device = [as_array(each) for each in arrays]
     context = arrays_on_device[-1].context
-    with RecordingScope(False, None):
+
+    def record() -> NDArray:
         return invoke(op, [each.as_in_context(context) for each in arrays_on_device], attributes)
+
+    return unrecorded(record)
 
 
 def as_array(source: ArrayLike | NDArray) -> NDArray:
@@ -86,8 +91,7 @@ class Totals:
         if before is None:
             # Zeros from the host: the first batch then runs the same program as the others.
             before = NDArray._wrap(from_host(np.zeros(numbers.shape), numbers.context))
-        with RecordingScope(False, None):
-            self._sums[key] = before + numbers
+        self._sums[key] = unrecorded(partial(add, before, numbers))
 
     def merge(self, other: Totals) -> None:
         """Add what another one holds, and take it from there."""

@@ -233,8 +233,8 @@ class Parametrized(Operator):
                     return None, ()
             scalars.append(value)
         dynamic = self.dynamic
-        static = {name: value for name, value in keywords.items() if name not in dynamic}
-        return (training, *keywords, *static.values(), *kinds(static.values())), tuple(scalars)
+        static = [value for name, value in keywords.items() if name not in dynamic]
+        return (training, *keywords, *static, *kinds(static)), tuple(scalars)
 
     def keywords(self, statics: Statics, scalars: Arrays = ()) -> dict[str, Any]:
         """The function's keyword arguments (``key`` left out) from a bound call."""

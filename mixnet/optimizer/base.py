@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -46,6 +46,8 @@ def only_steps(update: Update) -> Update:
     update.does_only_steps = True  # type: ignore[attr-defined]
     return update
 
+
+_LR_MULT, _WD_MULT = attrgetter("lr_mult"), attrgetter("wd_mult")
 
 _HALF = (np.float16, bfloat16.type)
 
@@ -255,13 +257,17 @@ class Optimizer:
         return factors
 
     def _lr_mults(self, indices: Sequence[Index]) -> list[float]:
-        return self._mults(indices, attrgetter("lr_mult"), self.lr_mult)
+        return self._mults(indices, _LR_MULT, self.lr_mult)
 
     def _mults(
         self, indices: Sequence[Index], own: Callable[[Any], float], table: Mapping[Index, float]
     ) -> list[float]:
         """Factors: ``own`` of each parameter, or what the table has."""
         parameters = self.param_dict
+        if not parameters:
+            return [self._mult(index, table) for index in indices]
+        if parameters.keys() >= {*indices}:
+            return [*map(own, map(parameters.__getitem__, indices))]
         return [
             own(parameters[index]) if index in parameters else self._mult(index, table)
             for index in indices
@@ -285,7 +291,7 @@ class Optimizer:
     def _get_wds(self, indices: Sequence[Index]) -> list[Any]:
         """Weight decays of parameters."""
         wd = self.wd
-        return [wd * mult for mult in self._mults(indices, attrgetter("wd_mult"), self.wd_mult)]
+        return [wd * mult for mult in self._mults(indices, _WD_MULT, self.wd_mult)]
 
     def _get_wd(self, index: Index) -> Any:
         return self._get_wds([index])[0]
@@ -471,12 +477,11 @@ class Optimizer:
         self.param_dict = {}
 
 
-def each_of(index: Index, weight: Any, grad: Any, state: Any) -> Iterator[tuple[Any, ...]]:
+def each_of(index: Index, weight: Any, grad: Any, state: Any) -> Iterable[tuple[Any, ...]]:
     """What ``update`` was called with, a parameter at a time; it takes one or lists."""
     if isinstance(index, (list, tuple)):
-        yield from zip(index, weight, grad, state, strict=True)
-    else:
-        yield index, weight, grad, state
+        return zip(index, weight, grad, state, strict=True)
+    return ((index, weight, grad, state),)
 
 
 def aggregation(default: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mixnet.ndarray.steps import Step
+from mixnet.ndarray.steps import Step, new_step
 from mixnet.ops.registry import find
 from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
 from mixnet.optimizer.mixed_rules import velocity, velocity_and_copy, with_mixed_rules
@@ -44,7 +44,7 @@ class SGD(Optimizer):
         steps: list[Step] = []
         previous: object = None
         for (_, w, g, s), (lr, wd) in zip(each_of(index, weight, grad, state), rates, strict=True):
-            velocity, *copy = s if mixed else (s,)
+            velocity, copy = s if mixed else (s, None)
             kind = (lr, wd, g._is_sparse, velocity is None)
             if kind != previous:  # most parameters share one rule and its numbers
                 previous, numbers = kind, self._numbers_at(lr, wd)
@@ -54,8 +54,8 @@ class SGD(Optimizer):
                 if velocity is not None:
                     numbers["momentum"] = self.momentum
                 rule = find("mp_" + name if mixed else name)
-            arrays = (w, g, *copy) if velocity is None else (w, g, velocity, *copy)
-            steps.append(Step(rule, arrays, numbers))
+            arrays = (w, g) if velocity is None else (w, g, velocity)
+            steps.append(new_step(rule, arrays if copy is None else (*arrays, copy), numbers))
         return steps
 
 

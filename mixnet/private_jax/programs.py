@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax
+
 
 def bare_call(compiled: Any) -> Callable[..., Any]:
     """The function in C of a compiled program, which JAX would make when it is first called.
@@ -19,6 +21,14 @@ def bare_call(compiled: Any) -> Callable[..., Any]:
     except (AttributeError, TypeError):
         fast_call = None
     return fast_call or compiled
+
+
+_Bare: type = type(jax.jit(abs))
+
+
+def is_bare_call(function: object) -> bool:
+    """Whether a function is one in C, as ``bare_call`` returns it."""
+    return type(function) is _Bare
 
 
 def keep_files_by(folder: str, make: Callable[[], Any]) -> bool:

@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from operator import is_
 from types import CodeType, FrameType, FunctionType
 from typing import Any, TypeVar
 
@@ -105,9 +106,8 @@ class BetweenOperations:
             time.sleep(_RETRY_SECONDS)
         self._is_sleeping = False
         if self._deferred_since is not None and _signal.getsignal(number) is self:
-            main = (
-                threading.main_thread().ident
-            )  # another one in a process that a thread has forked
+            # Not the main thread of the start: a thread that forks becomes that of the child.
+            main = threading.main_thread().ident
             assert main is not None
             _signal.pthread_kill(main, number)  # which wakes it, too
 
@@ -153,19 +153,23 @@ def _is_asleep(frame: FrameType | None) -> bool:
 
 def wrap_handlers() -> None:
     """Wrap handlers that the program has installed since the last call. Only the main thread can do this."""
-    for number in _SIGNALS:
-        handler = _signal.getsignal(number)
+    global _last_handlers
+    handlers = [*map(_signal.getsignal, _SIGNALS)]
+    if all(map(is_, handlers, _last_handlers)):  # as nearly always
+        return
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number, handler in zip(_SIGNALS, handlers, strict=True):
         if handler is None or type(handler) in _NOT_OF_A_PROGRAM or handler is _raise_interrupt:
             continue
         # asyncio.run removes its own handler only if it is still there; it cancels a task, later.
         module = str(getattr(getattr(handler, "func", handler), "__module__", ""))
-        if (
-            callable(handler)
-            and not module.startswith(("mixnet.", "asyncio."))
-            and threading.current_thread() is threading.main_thread()
-        ):
+        if callable(handler) and not module.startswith(("mixnet.", "asyncio.")):
             _signal.signal(number, BetweenOperations(handler))
+    _last_handlers = [*map(_signal.getsignal, _SIGNALS)]
 
 
+_last_handlers: list[Any] = [object()] * len(_SIGNALS)
+"""The handlers after the last call that wrapped some, or found that there were none to wrap."""
 _NOT_OF_A_PROGRAM = (int, signal.Handlers, BetweenOperations)
 _raise_interrupt = _signal.default_int_handler

@@ -40,8 +40,8 @@ def measure(rule: str) -> None:
 
     def watched(*args: Any) -> Any:
         actual = executable(*args)
-        if actual in compiled:
-            programs.append(compiled[actual].memory_analysis())
+        if actual.call in compiled:
+            programs.append(compiled[actual.call].memory_analysis())
         return actual
 
     ahead.bare_call = watched_bare

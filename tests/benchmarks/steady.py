@@ -1,20 +1,22 @@
 """A small perceptron's training step once everything is compiled: python -m
-tests.benchmarks.steady [--profile]
+tests.benchmarks.steady [--alone] [--profile]
 
 Two dense layers, a batch of 64. ``bare`` waits for the loss alone; ``usual`` is the loop as
 people write it, with a metric that is updated and the loss printed in every step. What Python
-needs is the step without the time that the compiled programs run. ``--profile`` lists the
-functions that it calls instead.
+needs is the step without the time that the compiled programs run. ``--alone`` runs one loop after the
+other, each for many steps; ``--profile`` lists the functions that a step calls instead.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import cProfile
 import pstats
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ from mixnet.runtime.record import segment
 from tests.benchmarks.timing import interleaved_with_least
 
 BATCH, INPUTS, HIDDEN, CLASSES = 64, 32, 64, 10
-REPEATS, WARMUP = 400, 80
+REPEATS, WARMUP, ALONE = 400, 80, 1500
 
 
 def pictures() -> tuple[np.ndarray, np.ndarray]:
@@ -108,19 +110,24 @@ class Programs:
     def __enter__(self) -> Programs:
         self.seconds, self._executable = 0.0, segment.executable
 
-        def timed(key: Any, result: Any) -> Callable[..., Any]:
+        timed_programs: dict[Any, Any] = {}
+
+        def timed(key: Any, result: Any) -> Any:
             program = self._executable(key, result)
+            same = timed_programs.get(program)
+            if same is None:
+                same = timed_programs[program] = copy.copy(program)
+                same.call = partial(self._run, program)
+            return same
 
-            def run(*arrays: Any) -> Any:
-                start = time.perf_counter()
-                results = program(*arrays)
-                self.seconds += time.perf_counter() - start
-                return results
-
-            return run
-
-        segment.executable = timed
+        segment.executable = timed  # type: ignore[assignment]
         return self
+
+    def _run(self, program: Any, *arrays: Any) -> Any:
+        start = time.perf_counter()
+        results = program.call(*arrays)
+        self.seconds += time.perf_counter() - start
+        return results
 
     def __exit__(self, *error: object) -> None:
         segment.executable = self._executable
@@ -135,6 +142,20 @@ def programs_of(step: Callable[[], object]) -> float:
             nd.waitall()
         times.append(programs.seconds)
     return statistics.median(times)
+
+
+def alone(step: Callable[[], object]) -> tuple[float, float]:
+    """Median seconds of a step in a loop of its own, and of its programs."""
+    rows = []
+    for _ in range(WARMUP):
+        step()
+    with Programs() as programs:
+        for _ in range(ALONE):
+            before, start = programs.seconds, time.perf_counter()
+            step()
+            rows.append((time.perf_counter() - start, programs.seconds - before))
+    seconds, in_programs = zip(*rows, strict=True)
+    return statistics.median(seconds), statistics.median(in_programs)
 
 
 def profile(step: Callable[[], object]) -> None:
@@ -153,6 +174,7 @@ def main() -> None:
     """Print microseconds a step, and how many of them are Python's."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--alone", action="store_true")
     options = parser.parse_args()
     with mx.runtime.compiling_at_once():
         if options.profile:
@@ -162,6 +184,14 @@ def main() -> None:
             profile(step)
             return
         steps = contenders()
+        if options.alone:
+            for name, step in steps.items():
+                seconds, programs = alone(step)
+                print(
+                    f"perceptron step: {name:24} {seconds * 1e6:5.0f} us, of these "
+                    f"programs {programs * 1e6:4.0f}, Python {(seconds - programs) * 1e6:4.0f}"
+                )
+            return
         result = interleaved_with_least(steps, REPEATS, WARMUP)
         for name, (median, least, busy) in result.items():
             row = (

@@ -89,6 +89,7 @@ def test_a_compiled_program_has_a_function_in_c() -> None:
     assert call is not compiled, (
         "calls go through Python: slower, and an interrupt may lose results"
     )
+    assert programs.is_bare_call(call), "numbers of programs are transferred at every call"
     np.testing.assert_array_equal(call(jnp.zeros(2))[0], [1, 1])
 
 

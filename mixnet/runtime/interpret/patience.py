@@ -17,7 +17,7 @@ from mixnet.runtime.interpret.on_numpy.work import Cost
 
 WHOLE_SECONDS = 0.05
 """Seconds to compile a program without operations (:mod:`mixnet.runtime.interpret.on_numpy.work`)."""
-LAUNCH_SECONDS = 1.5e-5
+LAUNCH_SECONDS = 7e-6
 """Seconds by which it takes longer to start a compiled program than an interpreted one, on a CPU."""
 NEVER = 1 << 62
 """The number of interpreted runs of a program that would not be faster if it were compiled."""

@@ -18,7 +18,7 @@ from mixnet.ops.tracing import trace_cache
 from mixnet.ops.tracing.tensor_cores import products_for
 from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
-from mixnet.private_jax.programs import bare_call
+from mixnet.private_jax.programs import bare_call, is_bare_call
 from mixnet.process.collector import collector_paused
 from mixnet.runtime.compile import background, disk_cache
 from mixnet.runtime.compile import watch as compile_watch
@@ -30,13 +30,14 @@ from mixnet.runtime.compile.options import (
     joint_options,
     quick_options,
 )
-from mixnet.runtime.compile.program_key import ProgramKey
+from mixnet.runtime.compile.program_key import ProgramKey, drop_operations
 from mixnet.runtime.devices.host_memory import keep_freed_memory, return_freed_memory
 from mixnet.runtime.interpret import patience, runner
 from mixnet.runtime.interpret.interpreter import Interpreter
 from mixnet.runtime.interpret.on_device import OnDevice, submit
 from mixnet.runtime.programs import first_sight, prepared
 from mixnet.runtime.programs.decision import Decision, decided
+from mixnet.runtime.programs.numbers_on_device import NumbersOnDevice
 from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.value import Spec, Value
 
@@ -68,6 +69,8 @@ class Recorded(Protocol):
 class Program:
     """A program in the cache, which may be replaced after some runs.
 
+    ``numbers`` keeps scalars on the device if ``call`` is a compiled program without Python around it.
+
     Args:
         call: ``(scalars, *arrays) -> live outputs``.
         runs: the runs until it is replaced; 0: never.
@@ -75,8 +78,9 @@ class Program:
         decision: how it runs, and what decided that.
     """
 
-    __slots__ = ("call", "change", "decision", "runs")
+    __slots__ = ("call", "change", "decision", "numbers", "runs")
     call: Callable[..., Any]
+    numbers: NumbersOnDevice | None
 
     def __init__(
         self,
@@ -85,7 +89,15 @@ class Program:
         change: Change | None = None,
         decision: Decision | None = None,
     ):
-        self.call, self.runs, self.change, self.decision = call, runs, change, decision
+        self.runs, self.change, self.decision = runs, change, decision
+        self.numbers = None
+        self.set_call(call)
+
+    def set_call(self, call: Any) -> None:
+        """Run ``call`` from now on."""
+        # In this order: a thread that sees the numbers, which it reads first, must see the call.
+        self.call = call
+        self.numbers = NumbersOnDevice() if is_bare_call(call) else None
 
 
 Change = Callable[[Program, ProgramKey, Recorded], None]
@@ -98,8 +110,8 @@ _preparations: dict[Any, prepared.Preparation] = {}
 _prepared: set[Any] = set()  # segments whose parts are, or will be, compiled before they run
 
 
-def executable(key: tuple[Any, ...], segment: Recorded) -> Callable[..., Any]:
-    """The executable of a segment, ``(scalars, *arrays) -> live outputs``: compiled or interpreted.
+def executable(key: tuple[Any, ...], segment: Recorded) -> Program:
+    """The program of a segment, compiled or interpreted.
 
     Args:
         key: the items of a :class:`ProgramKey`.
@@ -114,12 +126,12 @@ def executable(key: tuple[Any, ...], segment: Recorded) -> Callable[..., Any]:
             program.runs -= 1
             if program.runs <= 0 or _is_outdated(program):
                 _change(program, ProgramKey(*key), segment)
-        return program.call
+        return program
     return _new_executable(ProgramKey(*key), segment)
 
 
-def _new_executable(key: ProgramKey, segment: Recorded) -> Callable[..., Any]:
-    """The executable of a segment that is new to the cache."""
+def _new_executable(key: ProgramKey, segment: Recorded) -> Program:
+    """The program of a segment that is new to the cache."""
     operations, slots, _, context, _ = key
     count("operations", len(operations))
     if context.device.platform == "cpu":
@@ -141,7 +153,7 @@ def _new_executable(key: ProgramKey, segment: Recorded) -> Callable[..., Any]:
         program = Program(OnDevice(interpreter, context), first.runs, _compile_behind, first)
     elif first_sight.runs_by_operator(key, operations):
         decided(segment.source, _by_operator(len(operations)))
-        return first_sight.stepwise(operations, slots)
+        return Program(first_sight.stepwise(operations, slots))
     else:
         program = Program(None, decision=first)
         _compile_at_once(program, key, segment)
@@ -150,7 +162,7 @@ def _new_executable(key: ProgramKey, segment: Recorded) -> Callable[..., Any]:
         forget_older_half()
         gc.collect()
     _programs[key] = program
-    return program.call
+    return program
 
 
 def prepare(
@@ -307,7 +319,8 @@ def _set_compiled(
 ) -> None:
     """Switch to the compiled program."""
     with compile_watch.reported(segment.source, key):
-        program.call, program.runs, program.change = compiled()
+        call, program.runs, program.change = compiled()
+        program.set_call(call)
 
 
 def _heat(program: Program, key: ProgramKey, segment: Recorded) -> None:
@@ -316,7 +329,7 @@ def _heat(program: Program, key: ProgramKey, segment: Recorded) -> None:
     graph = graph_of(source, hot=True)
     # A program that can be stored calls no oneDNN: it would be the same as the present one.
     if not can_be_written(graph):
-        program.call = _compile(graph, source)
+        program.set_call(_compile(graph, source))
 
 
 class Source:
@@ -459,6 +472,7 @@ def forget_older_half() -> None:
 
 
 def _clear_preparations() -> None:
+    drop_operations()
     _preparations.clear()
     _prepared.clear()
     first_sight.clear()

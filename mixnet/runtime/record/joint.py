@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -322,8 +323,10 @@ class JointStep:
             )
         count("flush:step over devices")
         reads: list[Var] = []
+        name, first = f"step over {self.team.size} devices", None
         for segment in segments:
-            reads += segment.close_jointly(f"step over {self.team.size} devices")
+            reads += segment.close_jointly(name, first)
+            first = segments[0]
         slots = tuple(sorted(set().union(*[segment.alive() for segment in segments])))
         candidates = set.intersection(*[set(unheld(segment.leaves)) for segment in segments])
         self.team.start(
@@ -506,7 +509,7 @@ class _Program:
             self.call = joint_programs.compile(
                 mapped, [numbers, *self.structs], donated, graph, segment.context.device.platform
             )
-        self._scalars: tuple[tuple[float, ...], Any] | None = None
+        self._scalars: tuple[bytes, Any] | None = None
 
     def __call__(self, team: Team, scalars: Sequence[float], inputs: list[Any]) -> list[Any]:
         """The results: for each a list of its shards, or an array from which they are created later.
@@ -540,9 +543,9 @@ class _Program:
 
     def _numbers(self, scalars: Sequence[float]) -> Any:
         """The numbers on all devices; they seldom change from step to step."""
-        key = tuple(scalars)
+        key = array("d", scalars).tobytes()  # bit by bit: programs distinguish 0 and -0
         if self._scalars is None or self._scalars[0] != key:
-            data = np.array(key, np.float64)
+            data = np.array(scalars, np.float64)
             on_mesh = jax.make_array_from_callback(data.shape, self.scalar_sharding, lambda _: data)
             self._scalars = key, on_mesh
         return self._scalars[1]

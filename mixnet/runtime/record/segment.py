@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache, partial
 from itertools import chain, starmap
 from time import perf_counter
@@ -43,6 +43,7 @@ from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.control.custom import explained
 from mixnet.process import ending, locks
 from mixnet.process.source import Source, are_lines_kept, user_line, user_source
+from mixnet.runtime.compile.program_key import stored
 from mixnet.runtime.devices.host_value import become_host, content, is_deleted, moved
 from mixnet.runtime.devices.in_flight import in_flight
 from mixnet.runtime.devices.shard_value import Shard, become_shard
@@ -173,7 +174,8 @@ class Segment:
         """
         slot = self.leaf_slots.get(value)
         if slot is None:
-            if not value.is_computed():
+            # Most are plain: without a call.
+            if (type(value) is not Value or value.array is None) and not value.is_computed():
                 check_pending(value)
                 segment = value.segment
                 # Without a call if it has been pushed: others read hundreds of results of a large graph.
@@ -244,9 +246,10 @@ class Segment:
     def read_entries(self) -> None:
         """Derive the program of the segment from its entries."""
         entries = tuple(self.entries)
-        self.program, ends, scalars, references = (
+        operations, ends, scalars, references = (
             zip(*entries, strict=True) if entries else ((), (0,), (), ())
         )
+        self.program = operations
         self.end = ends[-1]
         self.scalars = list(chain.from_iterable(scalars))
         self.leaves = list(self.leaf_slots)
@@ -299,6 +302,7 @@ class Segment:
             self.source = user_line()
             self.closing = True
             self.read_entries()
+            self.program = stored(self.program)
             self.alone = len(self.program) == 1 and self.program[0][0].alone
             self.var = Var(self._name())
             # Determined now: when the task runs, the live outputs would depend on timing, and the same
@@ -325,12 +329,25 @@ class Segment:
             self._close()
             return task, in_this_thread
 
-    def close_jointly(self, name: str) -> list[Var]:
-        """Close the segment to run together with those of other devices; returns the variables it reads."""
+    def close_jointly(self, name: str, first: Segment | None = None) -> list[Var]:
+        """Close the segment to run together with those of other devices; returns the variables it reads.
+
+        Args:
+            name: of its variable.
+            first: one that was closed before and has recorded the same operations on another device.
+        """
         with self.lock:
             self.closing = True
-            self.source = user_line()
-            self.read_entries()
+            if first is None:
+                self.source = user_line()
+                self.read_entries()
+                self.program = stored(self.program)
+            else:
+                self.source, self.sources, self.end = first.source, first.sources, first.end
+                self.program, self.scalars = first.program, first.scalars
+                self.leaves = list(self.leaf_slots)
+                self.references = [each for entry in self.entries for each in entry[3]]
+                self.references += self.aliases
             self.var = Var(name)
         return self._reads()
 
@@ -435,12 +452,7 @@ class Segment:
     def _run_program(self, slots: tuple[int, ...], candidates: Sequence[int]) -> None:
         """Run the program and set the arrays of live outputs."""
         if self.arrays is None:
-            if self._has_failed_leaves():
-                slots = self._give_up_failed(slots)
-                self.arrays = slots, (), [value.array for value in self.leaves]
-            else:
-                slots, donated = reused(self.leaves, self.program, slots, candidates)
-                self.arrays = slots, donated, [content(value) for value in self.leaves]
+            self.arrays = self._inputs(slots, candidates)
         slots, donated, arrays = self.arrays
         if not slots:
             return
@@ -462,6 +474,25 @@ class Segment:
         if logs:
             note_results(self, slots, results, [arrays[i] for i in donated])
         self.fill(slots, results)
+
+    def _inputs(
+        self, slots: tuple[int, ...], candidates: Sequence[int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...], list[Any]]:
+        """The live slots, the leaves to donate, and the arrays of all leaves."""
+        in_order, donated = reused(self.leaves, self.program, slots, candidates)
+        arrays = []
+        for value in self.leaves:
+            known = value.array if type(value) is Value else content(value)
+            if known is None:
+                break
+            arrays.append(known)
+        else:
+            return in_order, donated, arrays
+        if self._has_failed_leaves():
+            slots = self._give_up_failed(slots)
+            return slots, (), [value.array for value in self.leaves]
+        in_order, donated = reused(self.leaves, self.program, slots, candidates)
+        return in_order, donated, [content(value) for value in self.leaves]
 
     def _has_failed_leaves(self) -> bool:
         """Whether a leaf has no array, not even a previous one."""
@@ -500,17 +531,19 @@ class Segment:
             self.leaves[i].array = None
         counts = len(self.leaves), len(self.scalars)
         key = (self.program, slots, donated, self.context, counts)
-        call = executable(key, self)
-        if not isinstance(call, Interpreter):
+        program = executable(key, self)
+        cache, call = program.numbers, program.call  # in this order: see ``set_call``
+        if not isinstance(call, Interpreter) and np.ndarray in {*map(type, arrays)}:
             arrays[:] = [
                 moved(value, array) if type(array) is np.ndarray else array
                 for value, array in zip(self.leaves, arrays, strict=True)
             ]
-        scalars = np.array(self.scalars, np.float64)
-        with jax.enable_x64(True):
-            start = perf_counter()
-            self.results.extend(starmap(call, ((scalars, *arrays),)))
-            seconds = perf_counter() - start
+        numbers = None if cache is None else cache.array_of(self.scalars, self.context)
+        if numbers is None:
+            with jax.enable_x64(True):
+                seconds = self._timed(call, (np.array(self.scalars, np.float64), *arrays))
+        else:  # all arguments are JAX arrays, which keep their 64-bit types
+            seconds = self._timed(call, (numbers, *arrays))
         if seconds > LONG if self.brief else seconds < BRIEF:
             note_seconds(self.program, seconds, self.context)
         if timeline.on:
@@ -518,6 +551,12 @@ class Segment:
         if donated and not isinstance(call, (Interpreter, OnDevice)):
             for i in donated:
                 count("donated_bytes", self.leaves[i].spec.nbytes)
+
+    def _timed(self, call: Callable[..., Any], arguments: tuple[Any, ...]) -> float:
+        """Call a program; returns the seconds."""
+        start = perf_counter()
+        self.results.extend(starmap(call, (arguments,)))  # one call in C: see ``bare_call``
+        return perf_counter() - start
 
     def _give_up_failed(self, slots: tuple[int, ...]) -> tuple[int, ...]:
         """Propagate the errors of failed leaves to dependent outputs; returns the remaining slots.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from typing import Any
 
 from mixnet.process import locks
 
-_counts: Counter[str] = Counter()
+_counts: defaultdict[str, int] = defaultdict(int)
 _lock = locks.make("counters")
 
 
@@ -39,7 +39,7 @@ def counters() -> dict[str, Any]:
     of a GPU that ran before the whole was compiled), ``donated_bytes``, and ``flushes`` by reason.
     """
     counts = _counts.copy()  # other threads count meanwhile
-    plain = {name: counts[name] for name in _NAMES}
+    plain = {name: counts.get(name, 0) for name in _NAMES}
     reasons = {k[6:]: v for k, v in sorted(counts.items()) if k.startswith("flush:")}
     return {**plain, "flushes": reasons}
 

@@ -17,7 +17,10 @@ from tests.each_record import each_record
         (Cost(work=4.0, saving=3.0, compiling=2.9), 0),
         (Cost(work=4.0, saving=1.4, compiling=2.9), 2),  # more work than compiling, yet no gain
         (Cost(work=2e-5, saving=1e-6 + patience.LAUNCH_SECONDS, compiling=0.1), 100_000),
-        (Cost(work=1e-5, saving=1e-5, compiling=0.1), patience.NEVER),  # it would start later
+        (
+            Cost(work=1e-5, saving=patience.LAUNCH_SECONDS, compiling=0.1),
+            patience.NEVER,
+        ),  # it would start later
         (Cost(work=0.04, saving=0.04, compiling=4.0, is_away=True), 12),
         (Cost(work=0.09, saving=0.09, compiling=0.5, is_away=True), 1),
         (Cost(work=0.2, saving=0.2, compiling=9.0, is_away=True), 0),  # in parts, on the GPU
