@@ -358,11 +358,13 @@ def test_impossible_backends_are_refused() -> None:
         sym.optimize_for("ONNXRuntime", {"w": 3})
 
 
-def test_tensorrt_computes_in_float16_on_request() -> None:
+def test_tensorrt_computes_in_float16_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     assert mx.contrib.tensorrt.get_use_fp16()
+    monkeypatch.setenv("MXNET_TENSORRT_USE_FP16", "1")  # what is set here does not outlast the test
     mx.contrib.tensorrt.set_use_fp16(False)
     assert not mx.contrib.tensorrt.get_use_fp16()
     mx.contrib.tensorrt.set_use_fp16(True)
+    assert mx.contrib.tensorrt.get_use_fp16()
 
 
 class Reusing(mx.library.Backend):

@@ -370,6 +370,14 @@ def waiting(place: Any) -> Any:
     return expect(place)
 
 
+def holds(place: Any, condition: str) -> None:
+    """Wait until a function of an element, in JavaScript, is true."""
+    end = time.monotonic() + TIMEOUT / 1000
+    while not place.evaluate(condition):
+        assert time.monotonic() < end, f"{place} does not fulfil {condition}"
+        place.page.wait_for_timeout(50)
+
+
 def says(place: Any, *texts: str | re.Pattern[str], ignore_case: bool = False) -> None:
     """Wait until an element says all of these."""
     for text in texts:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tests.ui.conftest import counts, has, lacks, says, settle
+from tests.ui.conftest import counts, has, holds, lacks, says, settle
 
 STEPS: dict[str, Steps] = {}
 
@@ -168,7 +168,7 @@ def look(page: Any, view: Any) -> None:
     view.get_by_label("open all blocks").wait_for()
     canvas = view.locator('[data-pane="graph"] canvas.mx-canvas').first
     settle(page)
-    assert canvas.evaluate("(each) => each.clientHeight") > 400
+    holds(canvas, "(each) => each.clientHeight > 400")
     large.click()
     # For an array, or, where the thread runs as fast as tasks are pushed, for the thread.
     answers(numbers, "Why did it wait?", re.compile("It (was ready, and )?waited"))
@@ -347,8 +347,8 @@ def onto(page: Any, box: Any, other: Any) -> None:
 @steps(at=...)
 def compared_board(page: Any, view: Any) -> None:
     chart = view.locator("canvas.mx-chart").first
-    wide, room = chart.evaluate("(one) => [one.clientWidth, one.parentElement.clientWidth]")
-    assert wide >= min(0.9 * room, 600), "the only one has the room of two"
+    # The only one has the room of two.
+    holds(chart, "(one) => one.clientWidth >= Math.min(0.9 * one.parentElement.clientWidth, 600)")
     chart.focus()
     page.keyboard.press("Home")
     says(view.locator(".mx-line"), re.compile("^step 1"))
