@@ -150,11 +150,11 @@ def _place_of(primitive: Primitive) -> tuple[str, str]:
     place = _places.get(primitive)
     if place is None:
         usual = f"{primitive.name}_p"
-        for name, module in list(sys.modules.items()):
+        for name, module in sys.modules.copy().items():
             if name.startswith("jax.") and vars(module).get(usual) is primitive:
                 place = _places[primitive] = name, usual
                 return place
-        for name, module in list(sys.modules.items()):
+        for name, module in sys.modules.copy().items():
             if name.startswith(("jax.", "mixnet.ops.")):
                 for attribute, each in vars(module).items():
                     owner = each.__self__ if type(each) is MethodType else each
