@@ -88,7 +88,8 @@ def keep_mark(handle: Handle, mark: Mark) -> None:
 def _drop_marks(nodes: Iterable[Node]) -> None:
     """Unmark arrays without requests that a freed tape has read, as in MXNet."""
     values = {id(value) for node in nodes if node.op is not None for value in node.values}
-    for number, reference in list(_without_request.items()):
+    # A copy, not a list of the items: making their tuples may collect garbage, which drops others.
+    for number, reference in _without_request.copy().items():
         handle = reference()
         if handle is not None and id(handle._value) in values:
             handle._drop_mark()

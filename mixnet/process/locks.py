@@ -232,7 +232,7 @@ def _watch() -> None:
         time.sleep(SECONDS / 4)
         long = {
             (number, since)
-            for number, (_, since) in list(waits_for.items())
+            for number, (_, since) in waits_for.copy().items()
             if time.monotonic() - since > SECONDS
         }
         if long - reported:
