@@ -281,7 +281,9 @@ class Watched:
         options: dict[str, Any] = {"resultTypes": ["violations"], "selectors": False}
         if rules:
             options["runOnly"] = {"type": "rule", "values": rules}
-        result = within(self.page, "([s, options]) => axe.run(s, options)", [selector, options])
+        result = value_within(
+            self.page, "([s, options]) => axe.run(s, options)", [selector, options]
+        )
         return [
             f"{each['id']}: {each['help']} ({node['html'][:200]})"
             for each in result["violations"]
@@ -316,16 +318,15 @@ _START = """(argument) => {
   const work = async () => (%s)(argument);
   work().then((value) => end({ value }), (error) => end({ error: `${error?.stack ?? error}` }));
 }"""
-_ENDED = "() => globalThis.mixnetOutcome?.ended"
-_OUTCOME = """() => {
-  const { value, error } = globalThis.mixnetOutcome;
+_ENDED = """() => {
+  const { ended, error } = globalThis.mixnetOutcome ?? {};
   if (error) throw new Error(error);
-  return value;
+  return ended;
 }"""
 
 
-def within(page: Any, script: str, argument: Any = None, seconds: float = 60) -> Any:
-    """The value of a function of JavaScript, which may be a promise that never ends."""
+def within(page: Any, script: str, argument: Any = None, seconds: float = 60) -> None:
+    """Run a function of JavaScript, which may be a promise that never ends."""
     from playwright.sync_api import Error, TimeoutError
 
     page.evaluate(_START % script, argument)
@@ -333,7 +334,12 @@ def within(page: Any, script: str, argument: Any = None, seconds: float = 60) ->
         page.wait_for_function(_ENDED, polling=20, timeout=1000 * seconds)
     except TimeoutError:
         raise Error(f"no answer in {seconds} s: {script}") from None
-    return page.evaluate(_OUTCOME)
+
+
+def value_within(page: Any, script: str, argument: Any = None, seconds: float = 60) -> Any:
+    """The value of such a function."""
+    within(page, script, argument, seconds)
+    return page.evaluate("() => globalThis.mixnetOutcome.value")
 
 
 # Views draw in the next frame, and again when their size changes.

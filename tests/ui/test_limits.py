@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.ui.conftest import Watched, limited, within
+from tests.ui.conftest import Watched, limited, value_within, within
 
 
 def test_a_promise_that_never_ends_fails_its_test(watched: Watched) -> None:
@@ -14,6 +14,13 @@ def test_a_promise_that_never_ends_fails_its_test(watched: Watched) -> None:
 
     with pytest.raises(Error, match=r"no answer in 0\.2 s: \(\) => new Promise"):
         within(watched.page, "() => new Promise(() => {})", seconds=0.2)
+
+
+def test_an_error_of_a_script_is_raised_before_the_limit(watched: Watched) -> None:
+    from playwright.sync_api import Error
+
+    with pytest.raises(Error, match="no such thing"):
+        within(watched.page, "async () => { throw new Error('no such thing') }", seconds=20)
 
 
 def test_a_script_that_never_ends_fails_its_test(
@@ -44,7 +51,7 @@ ASK = """async () => {
 def test_requests_of_a_page_to_other_hosts_are_logged_and_refused(watched: Watched) -> None:
     page = watched.page
     page.goto("data:text/html,<title>a page</title>")
-    assert within(page, ASK, seconds=20) == ["failed"] * 3
+    assert value_within(page, ASK, seconds=20) == ["failed"] * 3
     assert sorted(watched.outside) == [
         "http://192.0.2.1/x.png", "https://a.example/x.png", "https://c.example/x.json",
     ]  # fmt: skip

@@ -12,8 +12,6 @@ from mixnet.widgets import live
 from tests.ui.conftest import PICTURES_ARE_DRAWN, Watched, counts, says
 from tests.widgets.examples import EXAMPLES
 
-nbconvert = pytest.importorskip("nbconvert", reason="pip install nbconvert")
-
 
 def notebook_of_frames(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A notebook as a program stores it that shows outputs in frames."""
@@ -29,6 +27,7 @@ def notebook_of_frames(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_nbconvert_shows_every_picture(
     watched: Watched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    nbconvert = pytest.importorskip("nbconvert", reason="pip install nbconvert")
     notebook = notebook_of_frames(monkeypatch)
     assert all(live.MIME in cell.outputs[0].data for cell in notebook.cells)
     text, _ = nbconvert.HTMLExporter().from_notebook_node(notebook)
