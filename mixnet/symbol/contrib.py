@@ -363,7 +363,7 @@ def isfinite(data: Symbol) -> Symbol:
     Args:
         data: a symbol of any shape; the result has its shape and dtype.
     """
-    return (apply("abs", data) != math.inf) * (data == data)  # type: ignore[operator,return-value,comparison-overlap]
+    return (apply("abs", data) != math.inf) * (data == data)  # type: ignore[return-value,comparison-overlap]
 
 
 def rand_zipfian(
