@@ -202,7 +202,22 @@ def _write_gradients(totals: Mapping[Mark, Value], attempt: Change) -> None:
             attempt.reads(mark.gradient)
             before = mark.gradient._read()
             (value,) = record_operation(find("add_n"), (), (), (before, value))
+        if not mark.gradient._is_sparse and mark.gradient._value.spec is not value.spec:
+            _check_fits(mark.gradient._value.spec, value.spec)
         attempt.write(mark.gradient, value)
+
+
+def _check_fits(own: Spec, spec: Spec) -> None:
+    """Refuse to turn the array for a gradient into one of another shape or dtype.
+
+    Raises:
+        GradientError: names both.
+    """
+    if (own.shape, own.dtype) != (spec.shape, spec.dtype):
+        raise GradientError(
+            f"The array for a gradient is {own.shape} of {own.dtype.name}, the gradient {spec.shape} of "
+            f"{spec.dtype.name}; give the variable's shape and dtype, as attach_grad() does."
+        )
 
 
 def grad(

@@ -30,6 +30,20 @@ MISTAKES = [
     mistake(
         _HEAD + "autograd.grad(z, x, x.astype('float64'))", GradientError, "float64", "float32"
     ),
+    mistake(
+        "g = x.astype('int32')\nautograd.mark_variables([x], [g])\n"
+        "with autograd.record():\n    z = x * 2\nz.backward()",
+        GradientError,
+        "(2, 3) of int32",
+        "(2, 3) of float32",
+    ),
+    mistake(
+        "a = sym.var('a') * 2\ne = a.bind(mx.cpu(), [x], [nd.zeros((2, 3), dtype='float64')])\n"
+        "e.forward(is_train=True)\ne.backward(x)",
+        GradientError,
+        "float64",
+        "float32",
+    ),
     # ---- arrays for a result
     mistake("nd.square(x, out=mnp.ones((2, 3)))", OtherArrayError, "mx.np", "as_nd_ndarray()"),
     mistake("nd.zeros(2, out=mnp.ones(2))", OtherArrayError, "mx.np", "as_nd_ndarray()"),
