@@ -177,8 +177,17 @@ def interpolation(
 def crop(
     pixels: np.ndarray, x0: int, y0: int, w: int, h: int, size: Size | None, interp: int
 ) -> np.ndarray:
-    """A rectangle of an image, resized to ``size`` (width, height) if that is another."""
+    """A rectangle of an image, resized to ``size`` (width, height) if that is another.
+
+    Raises:
+        OperatorValueError: the rectangle has no pixels of the image.
+    """
     out = pixels[y0 : y0 + h, x0 : x0 + w]
+    if not out.size and pixels.size:
+        raise OperatorValueError(
+            f"crop: {w} by {h} pixels at ({x0}, {y0}) contain none of an image of {pixels.shape[1]} by "
+            f"{pixels.shape[0]}. Give a width and a height above 0, and a corner inside the image."
+        )
     if size is None or (w, h) == tuple(size):
         return out
     return resize(out, size[0], size[1], interpolation(interp, (h, w, size[1], size[0])))

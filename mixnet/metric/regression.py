@@ -8,6 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from mixnet.base import ShapeError, SizeError
 from mixnet.metric.evaluation import Batch, EvalMetric, pairs
 from mixnet.metric.registry import register
 from mixnet.metric.totals import measure, measured
@@ -84,7 +85,11 @@ class _Error(EvalMetric):
             ValueError: the shapes do not fit, or there are more labels than predictions, or fewer.
         """
         for label, pred in pairs(labels, preds):
-            self._add(measured(self._rule, [label, pred]), [pred])
+            try:
+                totals = measured(self._rule, [label, pred])
+            except ShapeError as error:
+                raise SizeError(str(error)) from None
+            self._add(totals, [pred])
 
 
 @register

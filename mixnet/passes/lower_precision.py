@@ -10,6 +10,7 @@ import numpy as np
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.op import Op
 from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.registry import OPERATORS, find
 
@@ -117,7 +118,12 @@ def lower_precision(graph: Graph, precision: Precision, excluded: Collection[str
         elif kind in (LOW, FULL):
             casts.kinds[changed] = kind
         elif arrays:  # like its inputs, if these agree
-            kinds = {casts.kind(entry) for entry in arrays if not _is_parameter(entry, node)}
+            own = _of_their_own(node)
+            kinds = {
+                casts.kind(entry)
+                for place, entry in enumerate(arrays)
+                if place not in own and not _is_parameter(entry, node)
+            }
             casts.kinds[changed] = kinds.pop() if len(kinds) == 1 else None
         return changed
 
@@ -184,6 +190,14 @@ class _Casts:
 def _is_parameter(entry: Entry, node: Node) -> bool:
     """Whether an input is a parameter of the node, such as a statistic of BatchNorm."""
     return entry.node.is_variable and entry.node.name.startswith(f"{node.name}_")
+
+
+def _of_their_own(node: Node) -> set[int]:
+    """Places of inputs whose dtype says nothing of the output's: statistics of BatchNorm, lengths."""
+    if not isinstance(node.op, Op):
+        return set()
+    names = {*node.op.dtypes.statistics, *node.op.dtypes.free}
+    return {i for i, name in enumerate(node.op.argument_names(node.statics)) if name in names}
 
 
 def output_name(entry: Entry) -> str:

@@ -166,6 +166,26 @@ def test_convert_symbol_inserts_casts() -> None:
     assert "data_amp_cast_bfloat16" in str(nodes(amp.convert_symbol(symbol, "bfloat16")))
 
 
+def test_statistics_and_lengths_do_not_say_what_precision_an_output_has() -> None:
+    """What MXNet 1.9.1 inserts, whatever the parameters are called: Gluon's have no name of a node."""
+    var, convolved = mx.sym.var, mx.sym.Convolution(mx.sym.var("data"), num_filter=4, kernel=(3, 3))
+    params = {"moving_mean": var("mean"), "moving_var": var("var"), "beta": var("beta")}
+    half = [
+        mx.sym.BatchNorm(convolved, gamma=var("gamma"), **params),
+        mx.sym.BatchNorm(convolved, gamma=mx.sym.relu(var("gamma")), **params),
+        mx.sym.SequenceMask(convolved, var("length"), use_sequence_length=True),
+    ]
+    unknown = [
+        mx.sym.BatchNorm(var("x"), gamma=var("gamma"), **params),
+        mx.sym.BatchNorm(mx.sym.softmax(convolved), gamma=var("gamma"), **params),
+    ]
+    for symbols, is_cast in ((half, False), (unknown, True)):
+        for symbol in symbols:
+            dense = mx.sym.FullyConnected(symbol, num_hidden=2)
+            casts = [name for op, name, _ in nodes(amp.convert_symbol(dense)) if op == "amp_cast"]
+            assert (f"{symbol.name}_output_amp_cast_float16" in casts) is is_cast, casts
+
+
 def test_convert_symbol_refuses_wrong_arguments() -> None:
     symbol = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
     with pytest.raises(AssertionError, match="sym must be a Symbol, not int"):

@@ -86,6 +86,8 @@ MISTAKES = [
     mistake(
         "image.imresize(nd.ones((4, 4, 3), dtype='uint8'), 'a', 4)", TypeError, "'a'", "pixels"
     ),
+    mistake("image.fixed_crop(nd.ones((4, 6, 3)), 6, 0, 2, 2)", MXNetError, "6 by 4", "(6, 0)"),
+    mistake("image.center_crop(nd.ones((4, 6, 3)), (2, 0))", MXNetError, "2 by 0", "above 0"),
     mistake("image.resize_short(nd.ones(3), 4)", ValueError, "(3,)", "(height, width, channels)"),
     mistake("image.center_crop(nd.ones((4, 4, 3)), 3)", TypeError, "3", "(width, height)"),
     mistake(

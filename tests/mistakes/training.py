@@ -137,6 +137,7 @@ MISTAKES = [
         "axis='class accuracy'",
         "name=",
     ),
+    mistake("metric.MAE().update([nd.ones(8)], [nd.ones(3)])", ValueError, "float32[8]"),
     mistake("metric.TopKAccuracy(top_k=1)", AssertionError, "top_k=1", "Accuracy"),
     mistake(
         "metric.TopKAccuracy(top_k=5).update([nd.ones(2)], [x])", ValueError, "top_k=5", "3 classes"

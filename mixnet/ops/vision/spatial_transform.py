@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import jax
@@ -13,18 +14,28 @@ from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Extents
 
+# Numbers from -1 to 1, rounded as MXNet does in each of the two operators. Under the identity, where
+# networks begin, places lie on the pixels, and the last digit decides between which two of them the
+# gradient is taken.
 
-def _line(extent: int, dtype: DTypeLike) -> Any:
-    """``extent`` numbers from -1 to 1, rounded as MXNet does.
 
-    Under the identity, where networks begin, places lie on the pixels, and the last digit decides between
-    which two of them the gradient is taken.
-    """
+def _line_of_generator(extent: int, dtype: DTypeLike) -> Any:
+    """``extent`` numbers from -1 to 1, each step rounded."""
     kind = np.dtype(dtype).type
     return kind(-1) + np.arange(extent, dtype=dtype) * kind(2 / max(extent - 1, 1))
 
 
-def _affine_grid(name: str, theta: jax.Array, target_shape: tuple[int, ...]) -> Any:
+def _line_of_transformer(extent: int, dtype: DTypeLike) -> Any:
+    """``extent`` numbers from -1 to 1, rounded once."""
+    return (-1.0 + np.arange(extent) * 2.0 / max(extent - 1, 1)).astype(dtype)
+
+
+def _affine_grid(
+    name: str,
+    theta: jax.Array,
+    target_shape: tuple[int, ...],
+    line: Callable[[int, DTypeLike], Any],
+) -> Any:
     if len(target_shape) != 2 or min(target_shape) <= 0:
         raise OperatorValueError(
             f"{name}: target_shape={target_shape} must be (height, width), above 0."
@@ -37,8 +48,8 @@ def _affine_grid(name: str, theta: jax.Array, target_shape: tuple[int, ...]) -> 
     height, width = target_shape
     places = jnp.stack(
         [
-            jnp.broadcast_to(_line(width, theta.dtype), (height, width)),
-            jnp.broadcast_to(_line(height, theta.dtype)[:, None], (height, width)),
+            jnp.broadcast_to(line(width, theta.dtype), (height, width)),
+            jnp.broadcast_to(line(height, theta.dtype)[:, None], (height, width)),
             jnp.ones((height, width), theta.dtype),
         ]
     )
@@ -71,7 +82,7 @@ def grid_generator(
     Source: MXNet operator ``GridGenerator``.
     """
     if transform_type == "affine":
-        return _affine_grid("GridGenerator", data, target_shape)
+        return _affine_grid("GridGenerator", data, target_shape, _line_of_generator)
     if data.ndim != 4 or data.shape[1] != 2:
         raise ShapeError(f"GridGenerator: the flow {data.shape} must be (batch, 2, height, width).")
     height, width = data.shape[2:]
@@ -194,4 +205,6 @@ def spatial_transformer(
             f"SpatialTransformer: data {data.shape} and loc {loc.shape} must be (batch, channels, "
             f"height, width) and (batch, 6)."
         )
-    return _sample(data, _affine_grid("SpatialTransformer", loc, target_shape))
+    return _sample(
+        data, _affine_grid("SpatialTransformer", loc, target_shape, _line_of_transformer)
+    )

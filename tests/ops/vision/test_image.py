@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mixnet as mx
-from mixnet import config, nd
+from mixnet import autograd, config, nd
 from mixnet.base import AttributeValueError, DTypeError, ShapeError
 
 IMAGE = np.array([[[255, 0, 10], [100, 200, 50]], [[7, 7, 7], [30, 129, 255]]], "float32")
@@ -184,3 +184,37 @@ def test_images_with_channels_first_are_not_flipped(name: str) -> None:
         getattr(mx.nd.image, name)(mx.nd.ones((3, 4, 5)))
     with pytest.raises(mx.MXNetError, match="last axis"):
         mx.nd.image.crop(mx.nd.ones((3, 4, 5)), 0, 0, 2, 2)
+
+
+# Where MXNet 1.9.1 takes the gradient of a transformer under the identity: the slope at each place of a
+# picture whose slopes are 1, 2, 3, ... from left to right. The last place has the outside on its right.
+SLOPES = {
+    4: [1, 1, 3],
+    7: [1, 1, 2, 4, 5, 6],
+    10: [1, 1, 2, 3, 5, 6, 7, 8, 9],
+    14: [1, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13],
+    28: [1, 2, 2, 3, 5, 6, 6, 8, 9, 9, *range(11, 28)],
+}
+
+
+@pytest.mark.parametrize("width", SLOPES)
+def test_a_transformer_under_the_identity_has_the_gradient_of_mxnet(width: int) -> None:
+    row = np.cumsum(np.arange(width)).astype("float32")
+    picture = nd.array(np.tile(row, (1, 1, 3, 1)))
+    loc = nd.array([[1, 0, 0, 0, 1, 0]])
+    loc.attach_grad()
+    slopes = []
+    for place in range(width - 1):
+        head = nd.zeros((1, 1, 3, width))
+        head[0, 0, 1, place] = 1
+        with autograd.record():
+            sampled = nd.SpatialTransformer(
+                picture,
+                loc,
+                target_shape=(3, width),
+                transform_type="affine",
+                sampler_type="bilinear",
+            )
+        sampled.backward(head)
+        slopes.append(round(loc.grad[0, 2].asscalar() * 2 / (width - 1)))
+    assert slopes == SLOPES[width]
