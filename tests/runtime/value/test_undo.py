@@ -96,7 +96,7 @@ def test_writes_of_another_thread_are_not_undone() -> None:
 
 def test_an_array_that_is_written_in_a_loop_keeps_only_its_first_content() -> None:
     array, other = nd.array([1, 2]), nd.zeros((2,))
-    seen: list[weakref.ref] = []
+    contents: list[weakref.ref] = []
 
     def inner() -> None:
         array[0] = 9
@@ -107,9 +107,9 @@ def test_an_array_that_is_written_in_a_loop_keeps_only_its_first_content() -> No
         for i in range(5):
             array[i % 2] = array[0] + i
             other[:] = i
-            seen.append(weakref.ref(array._value))
+            contents.append(weakref.ref(array._value))
         gc.collect()
-        assert [each() is None for each in seen] == [True] * 4 + [False]
+        assert [each() is None for each in contents] == [True] * 4 + [False]
         with pytest.raises(ZeroDivisionError):
             all_or_nothing(inner, [Counts()])
         assert array.asnumpy().tolist() == [7, 6]
