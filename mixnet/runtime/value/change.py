@@ -64,6 +64,7 @@ class Change:
     def commit(self) -> bool:
         """Write the new contents; returns False, without changes, if an array was written meanwhile."""
         writes = noted_writes()
+        first = 0 if writes is None else len(writes)
         pairs: dict[Any, list[tuple[Value, Value]]] = {}
         for handle, value in self._new.items():
             old = handle._value
@@ -92,6 +93,8 @@ class Change:
                 for handle, value in before:
                     replace(handle, value)
                 raise
+        if writes is not None:
+            writes.join(first)
         for handle, value in self._sparse:
             handle._write(value)
         return True

@@ -86,6 +86,36 @@ def separate_recording() -> Iterator[None]:
             setattr(state, name, value)
 
 
+class NotedWrites(list[tuple[Any, str, Any, Any]]):
+    """Writes of a thread, in order: the object, its attribute, the content before and after."""
+
+    __slots__ = ("__weakref__", "_places", "start")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.start = 0  # of the innermost scope that may undo them
+        self._places: dict[int, int] = {}  # id of an array -> where its latest write was noted
+
+    def join(self, first: int) -> None:
+        """Join writes of arrays, noted from ``first`` on and done, with those before them in this scope.
+
+        Otherwise an array that is written in a loop would keep every content in memory, though only the
+        first one can be restored.
+        """
+        latest = self[first:]
+        del self[first:]
+        for entry in latest:
+            handle, attribute, before, after = entry
+            place = self._places.get(id(handle), len(self))
+            if self.start <= place < len(self):
+                earlier = self[place]
+                if earlier[0] is handle and earlier[1] == attribute and earlier[3] is before:
+                    self[place] = (handle, attribute, earlier[2], after)
+                    continue
+            self._places[id(handle)] = len(self)
+            self.append(entry)
+
+
 def note_writes(writes: Iterable[tuple[Any, str, Any, Any]]) -> None:
     """Note writes that are about to happen, if they may have to be undone.
 
@@ -97,7 +127,7 @@ def note_writes(writes: Iterable[tuple[Any, str, Any, Any]]) -> None:
         earlier.extend(writes)
 
 
-def noted_writes() -> list[tuple[Any, str, Any, Any]] | None:
+def noted_writes() -> NotedWrites | None:
     """The list in which this thread notes its writes; None if none will be undone."""
     return None if state.undo is None else state.undo()
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from mixnet.process.interrupt import Deferred
 from mixnet.runtime.value.change import array_lock, replace
-from mixnet.runtime.value.state import state
+from mixnet.runtime.value.state import NotedWrites, state
 
 Result = TypeVar("Result")
 
@@ -20,10 +20,10 @@ class Owner(Protocol):
         """The dicts that a change may write to: attributes, counts."""
 
 
-class Writes(list[tuple[Any, str, Any, Any]]):
-    """Writes of a thread, in order: the object, its attribute, the content before and after."""
+class Writes(NotedWrites):
+    """Writes of a thread that can be undone."""
 
-    __slots__ = ("__weakref__", "owners")
+    __slots__ = ("owners",)
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +47,8 @@ class Writes(list[tuple[Any, str, Any, Any]]):
 def all_or_nothing(work: Callable[[], Result], owners: Sequence[Owner] = ()) -> Result:
     """Run ``work``; if it fails or is interrupted, its writes are undone.
 
-    Replaced contents are held until the end, so that no program that is pushed before reuses their memory.
+    The contents to restore are held until the end, so that no program that is pushed before reuses their
+    memory.
 
     Args:
         work: records and writes arrays.
@@ -58,6 +59,7 @@ def all_or_nothing(work: Callable[[], Result], owners: Sequence[Owner] = ()) -> 
         return work()  # the scope around it restores everything
     writes = Writes() if outer is None else outer
     start, owners_before, undo_before = len(writes), writes.owners, state.undo
+    start_before, writes.start = writes.start, start
     distinct = {id(each): each for each in owners}
     copies = [(each, each.copy()) for owner in distinct.values() for each in owner._changing()]
     # Weak: if an interrupt prevents the cleanup, nothing is noted for a scope that has ended.
@@ -72,6 +74,7 @@ def all_or_nothing(work: Callable[[], Result], owners: Sequence[Owner] = ()) -> 
         raise
     finally:
         writes.owners, state.undo = owners_before, undo_before
+        writes.start = start_before
 
 
 def _restore(contents: dict[Any, Any], before: dict[Any, Any]) -> None:

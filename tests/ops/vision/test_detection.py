@@ -175,3 +175,12 @@ def test_boxes_by_their_centers_that_overlap_by_just_the_threshold(compiled: boo
         *range(59, 45, -1), 41, 40, 38, 36, 35, 27, 25, 23, 21, 20, 17, 16, 15, 13, 12, 10, 6, 1
     ]  # fmt: skip
     assert bits == 18134213478
+
+
+def test_boxes_are_decoded_from_anchors_for_each_image() -> None:
+    random = np.random.RandomState(0)
+    data, anchors = nd.array(random.randn(2, 5, 4)), nd.array(random.rand(2, 5, 4))
+    actual = nd.contrib.box_decode(data, anchors).asnumpy()
+    for i in range(2):
+        expected = nd.contrib.box_decode(data[i : i + 1], anchors[i : i + 1]).asnumpy()[0]
+        np.testing.assert_allclose(actual[i], expected, rtol=1e-6)

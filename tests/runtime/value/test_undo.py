@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -90,3 +92,29 @@ def test_writes_of_another_thread_are_not_undone() -> None:
     with pytest.raises(ZeroDivisionError):
         all_or_nothing(work)
     np.testing.assert_array_equal(array.asnumpy(), [12, 12])
+
+
+def test_an_array_that_is_written_in_a_loop_keeps_only_its_first_content() -> None:
+    array, other = nd.array([1, 2]), nd.zeros((2,))
+    contents: list[weakref.ref] = []
+
+    def inner() -> None:
+        array[0] = 9
+        array[1] = 8
+        fail()
+
+    def work() -> None:
+        for i in range(5):
+            array[i % 2] = array[0] + i
+            other[:] = i
+            contents.append(weakref.ref(array._value))
+        gc.collect()
+        assert [each() is None for each in contents] == [True] * 4 + [False]
+        with pytest.raises(ZeroDivisionError):
+            all_or_nothing(inner, [Counts()])
+        assert array.asnumpy().tolist() == [7, 6]
+        fail()
+
+    with pytest.raises(ZeroDivisionError):
+        all_or_nothing(work)
+    assert (array.asnumpy().tolist(), other.asnumpy().tolist()) == ([1, 2], [0, 0])
