@@ -71,6 +71,7 @@ def playground() -> View:
 def board_like(title: str, factor: float) -> TrainingBoard:
     """A board with a curve that falls."""
     view = TrainingBoard(title)
+    view._of_live().hold()  # a slow machine would add curves of throughput and memory
     for step in range(1, 41):
         view.log(loss=2 * factor**step, val_loss=2.1 * factor**step)
     return view
