@@ -198,9 +198,8 @@ class ThreadedEngine(Engine):
                 task.state = State.RUNNING  # no other thread may take it
             try:
                 self._execute(task)
-            except (
-                BaseException
-            ):  # SystemExit of the work ends this thread: another takes its place
+            except BaseException:
+                # SystemExit of the work ends this thread: another takes its place.
                 with self._lock:
                     pool.threads.remove(threading.current_thread())
                     if pool.heap:
