@@ -8,7 +8,6 @@ values and the memory that they take are limited by the size of the file.
 
 from __future__ import annotations
 
-import pickletools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -90,6 +89,8 @@ class Machine:
             Exception: it is not a pickle, or a broken one.
         """
         argument: Any
+        import pickletools  # only states that are read need it
+
         for opcode, argument, _ in pickletools.genops(self.content):
             self.instructions += 1
             name = opcode.name

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from mixnet.distributed.addresses import free_port
 from mixnet.distributed.job import EXIT_LOST, JobError
 from tests import processes
 from tests.distributed.launching import ROOT, launch
 from tests.distributed.test_scheduler import Call, with_scheduler
-from tests.ports import free_port
 
 pytest.importorskip(
     "cloudpickle", reason="updaters of a program travel by cloudpickle: pip install mixnet[async]"

@@ -17,13 +17,13 @@ import pytest
 
 import mixnet as mx
 from mixnet.distributed import Job, JobError
+from mixnet.distributed.addresses import free_port
 from mixnet.distributed.job import EXIT_LOST, EXIT_NOT_JOINED
 from mixnet.distributed.lines import packed
 from mixnet.distributed.member import Member, address_of
 from mixnet.distributed.scheduler import Scheduler
 from tests import processes
 from tests.distributed.launching import ROOT, launch
-from tests.ports import free_port
 from tests.waiting import until
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from mixnet.distributed import Job, JobError
+from mixnet.distributed.addresses import free_port
 from mixnet.distributed.job import EXIT_NOT_JOINED
 from mixnet.distributed.tls import SETTINGS, Wire, context
 from tests import processes
 from tests.distributed.launching import ROOT
-from tests.ports import free_port
 from tests.waiting import join, until
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")

@@ -244,8 +244,8 @@ def test_ssh_starts_the_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     """A real login on this machine, with keys of its own."""
+    from mixnet.distributed.addresses import free_port
     from mixnet.tools.launch import launchers
-    from tests.ports import free_port
 
     port, sshd = free_port(), shutil.which("sshd")
     for name in ("host", "user"):

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from tests.ports import free_port
+from mixnet.distributed.addresses import free_port
 from tests.ui.reading import NOTE_TEXTS
 
 ROOT = Path(__file__).parents[2]

@@ -17,8 +17,8 @@ from typing import Any
 import nbformat
 import pytest
 
+from mixnet.distributed.addresses import free_port
 from tests.own_thread import in_own_thread
-from tests.ports import free_port
 from tests.ui.conftest import CHROMIUM, FLAGS, ROOT, answers, end
 from tests.ui.test_vscode import saved
 from tests.widgets.examples import EXAMPLES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
@@ -334,8 +335,6 @@ def _extent(extent: int, mode: str, target: int, scale: float | None) -> int:
 
 def _scaled_symbol(extent: Any, mode: str, scale: float) -> Any:
     """A symbol, for an extent, times a number."""
-    from fractions import Fraction  # not with every import of mixnet
-
     by = Fraction(scale).limit_denominator(1000)
     if mode == "odd_scale" or np.float32(float(by)) != np.float32(scale):
         raise NotDefinedError(
