@@ -767,15 +767,15 @@ class Widened(mx.operator.CustomOp):
 class WidenedProp(mx.operator.CustomOpProp):
     """Keeps what ``infer_shape`` found for ``create_operator``."""
 
-    asked: ClassVar[list[Any]] = []
+    inferred: ClassVar[list[Any]] = []
 
     def infer_shape(self, in_shape):
-        self.asked.append(in_shape[0])
+        self.inferred.append(in_shape[0])
         self.width = in_shape[0][1]
         return in_shape, in_shape, []
 
     def infer_type(self, in_type):
-        self.asked.append(np.dtype(in_type[0]).name)
+        self.inferred.append(np.dtype(in_type[0]).name)
         return in_type, in_type, []
 
     def create_operator(self, ctx, in_shapes, in_dtypes):
@@ -796,7 +796,7 @@ def test_operators_of_two_shapes_are_created_from_their_own_infer_shape() -> Non
 
 def test_shapes_and_types_are_inferred_once_per_call() -> None:
     for shape in ((4, 2), (4, 5), (4, 2)):
-        WidenedProp.asked.clear()
+        WidenedProp.inferred.clear()
         x = nd.ones(shape)
         x.attach_grad()
         with autograd.record():
@@ -804,5 +804,5 @@ def test_shapes_and_types_are_inferred_once_per_call() -> None:
         y.backward()
         assert x.grad.asnumpy().tolist() == [[shape[1]] * shape[1]] * 4
         # MXNet infers each once.
-        assert WidenedProp.asked.count(list(shape)) == 1
-        assert WidenedProp.asked.count("float32") <= 1
+        assert WidenedProp.inferred.count(list(shape)) == 1
+        assert WidenedProp.inferred.count("float32") <= 1
