@@ -209,6 +209,9 @@ _WAITING = {True: 1024, False: 16}
 _WRAP = 1 << 24  # float32 holds whole numbers below exactly
 
 
+_Inference = tuple[tuple[Any, ...], tuple[Any, ...]]  # what was asked about, and the answer
+
+
 class PropRunner:
     """Runs the operator that a ``CustomOpProp`` describes on host arrays."""
 
@@ -222,6 +225,8 @@ class PropRunner:
                 f"Custom: {name!r} has open shapes, and the auxiliary states {', '.join(self.states)}. Make "
                 f"the states arguments and outputs, or give all shapes."
             )
+        self._latest_shapes: _Inference = ((), ())
+        self._latest_types: _Inference = ((), ())
         self._operators: dict[Any, CustomOp] = {}
         self._waiting: dict[bool, OrderedDict[int, tuple[CustomOp, dict[str, Any]]]] = {
             training: OrderedDict() for training in _WAITING
@@ -229,10 +234,30 @@ class PropRunner:
         self._tickets = itertools.count(1)
         self._lock = locks.make("custom operator")  # never while the operator runs
 
+    def _infer_shape(self, shapes: Sequence[Sequence[int]]) -> tuple[Any, ...]:
+        """``infer_shape`` of the user's, called again only when the shapes differ from the latest ones.
+
+        It may keep what ``create_operator`` reads, which then belongs to these shapes.
+        """
+        key = tuple(map(tuple, shapes))
+        latest, inferred = self._latest_shapes
+        if not inferred or key != latest:
+            inferred = tuple(self.prop.infer_shape([list(each) for each in shapes]))
+            self._latest_shapes = key, inferred
+        return inferred
+
+    def _infer_type(self, types: Sequence[Any]) -> tuple[Any, ...]:
+        """``infer_type`` of the user's, called again only when the types differ from the latest ones."""
+        key = tuple(types)
+        latest, inferred = self._latest_types
+        if not inferred or key != latest:
+            inferred = tuple(self.prop.infer_type(list(types)))
+            self._latest_types = key, inferred
+        return inferred
+
     def input_shapes(self, shapes: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
         """Shapes of arguments and states from those of some arguments."""
-        shape_lists = [list(shapes.get(each, ())) for each in self.arguments]
-        inferred = self.prop.infer_shape(shape_lists)
+        inferred = self._infer_shape([shapes.get(each, ()) for each in self.arguments])
         names = [*self.arguments, *self.states]
         all_shapes = [*inferred[0], *(inferred[2] if len(inferred) > 2 else ())]
         return {
@@ -265,7 +290,7 @@ class PropRunner:
                 f"{len(inputs)} array(s) were given."
             )
         with self._explained("infer_shape"):
-            shapes = self.prop.infer_shape([list(each) for each in inputs])[1]
+            shapes = self._infer_shape(inputs)[1]
         for name, shape in zip(self.outputs, shapes, strict=False):
             if any(extent < 0 for extent in shape) and not self.has_open_shapes:
                 raise ShapeError(
@@ -284,7 +309,7 @@ class PropRunner:
         shapes = self.output_shapes([each.shape for each in inputs])
         # Shapes are inferred from assumed dtypes, too: ``dtypes`` checks those that are known.
         with self._explained("infer_type"):
-            dtypes = self.prop.infer_type([np.dtype(each.dtype).type for each in inputs])[1]
+            dtypes = self._infer_type([np.dtype(each.dtype).type for each in inputs])[1]
         return shapes, [as_dtype(each) for each in dtypes]
 
     def dtypes(self, known: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -298,7 +323,7 @@ class PropRunner:
         if type(self.prop).infer_type is CustomOpProp.infer_type:
             return [], []  # all are alike, as of any operator
         known_types = [None if each is None else each.type for each in known[: len(self.arguments)]]
-        inferred = self.prop.infer_type(list(known_types))
+        inferred = self._infer_type(known_types)
         states = inferred[2] if len(inferred) > 2 else [None] * len(self.states)
         name = f"{type(self.prop).__name__}.infer_type"
         for kind, types, names in (
@@ -334,12 +359,13 @@ class PropRunner:
         """
         shapes = [list(each) for each in shapes]
         codes = [CODES[each] for each in dtypes]
-        if not instance:
-            return self.prop.create_operator(_HOST, shapes, codes)
         key = (instance, *map(tuple, shapes), *codes)
         operator = self._operators.get(key)
         if operator is None:
+            self._infer_shape(shapes[: len(self.arguments)])
             operator = self.prop.create_operator(_HOST, shapes, codes)
+            if not instance:
+                return operator
             with self._lock:  # another thread may have been quicker
                 operator = self._operators.setdefault(key, operator)
         return operator

@@ -571,7 +571,8 @@ class Parameter:
         return (
             f"Parameter '{self.name}' has not been initialized yet: its shape {self._shape} follows "
             f"from the first data, so its initialization was deferred. Call the network once with data, or "
-            f"give the layer its input size (in_units, in_channels)."
+            f"give the layer its input size (in_units, in_channels). If the network has been called, it "
+            f"does not use this layer: call it in forward, or do not make it."
         )
 
     def grad(self, ctx: Context | None = None) -> NDArray:

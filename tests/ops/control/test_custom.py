@@ -6,7 +6,7 @@ import logging
 import subprocess
 import sys
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -748,3 +748,61 @@ def test_an_interrupt_in_a_compiled_program_is_an_interrupt() -> None:
         nd.Custom(nd.ones((2,)), op_type="test_interrupted").asnumpy()
     nd.waitall()
     assert nd.ones((2,)).asnumpy().tolist() == [1, 1]
+
+
+class Widened(mx.operator.CustomOp):
+    """The input times its width."""
+
+    def __init__(self, width: int):
+        self.width = width
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] * self.width)
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * self.width)
+
+
+@mx.operator.register("test_widened")
+class WidenedProp(mx.operator.CustomOpProp):
+    """Keeps what ``infer_shape`` found for ``create_operator``."""
+
+    inferred: ClassVar[list[Any]] = []
+
+    def infer_shape(self, in_shape):
+        self.inferred.append(in_shape[0])
+        self.width = in_shape[0][1]
+        return in_shape, in_shape, []
+
+    def infer_type(self, in_type):
+        self.inferred.append(np.dtype(in_type[0]).name)
+        return in_type, in_type, []
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return Widened(self.width)
+
+
+def test_operators_of_two_shapes_are_created_from_their_own_infer_shape() -> None:
+    names = {"a": (1, 2), "b": (1, 3)}
+    both = mx.sym.Group([mx.sym.Custom(mx.sym.var(each), op_type="test_widened") for each in names])
+    executor = both.simple_bind(mx.cpu(), **names)
+    executor.forward(True, **{name: nd.ones(shape) for name, shape in names.items()})
+    # MXNet's numbers: each node has the width of its own input.
+    assert [each.asnumpy().tolist() for each in executor.outputs] == [[[2, 2]], [[3, 3, 3]]]
+    executor.backward([nd.ones(shape) for shape in names.values()])
+    assert executor.grad_dict["a"].asnumpy().tolist() == [[2, 2]]
+    assert executor.grad_dict["b"].asnumpy().tolist() == [[3, 3, 3]]
+
+
+def test_shapes_and_types_are_inferred_once_per_call() -> None:
+    for shape in ((4, 2), (4, 5), (4, 2)):
+        WidenedProp.inferred.clear()
+        x = nd.ones(shape)
+        x.attach_grad()
+        with autograd.record():
+            y = nd.Custom(x, op_type="test_widened")
+        y.backward()
+        assert x.grad.asnumpy().tolist() == [[shape[1]] * shape[1]] * 4
+        # MXNet infers each once.
+        assert WidenedProp.inferred.count(list(shape)) == 1
+        assert WidenedProp.inferred.count("float32") <= 1
