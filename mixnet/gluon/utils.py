@@ -19,6 +19,7 @@ from mixnet import config
 from mixnet import ndarray as ndarray
 from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, MXNetError, open_file
 from mixnet.context import Context
+from mixnet.files.whole_file import put_in_place
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.creation import array as np_array
@@ -300,7 +301,7 @@ def download(
         try:
             print(f"Downloading {path} from {url}...")
             _fetch_checked(url, part, verify_ssl, sha1_hash)
-            replace_file(part, path)
+            put_in_place(part, path)
             break
         except OSError as error:
             if attempt == attempts:
