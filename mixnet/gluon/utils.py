@@ -19,7 +19,6 @@ from mixnet import config
 from mixnet import ndarray as ndarray
 from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, MXNetError, open_file
 from mixnet.context import Context
-from mixnet.files.whole_file import put_in_place
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.creation import array as np_array
@@ -293,6 +292,8 @@ def download(
         )
     if not overwrite and os.path.exists(path) and (not sha1_hash or check_sha1(path, sha1_hash)):
         return path
+    from mixnet.files.whole_file import put_in_place  # as needed: it takes time to import
+
     folder = os.path.dirname(os.path.abspath(path))
     os.makedirs(folder, exist_ok=True)
     part = f"{path}.part"

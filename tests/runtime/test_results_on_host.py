@@ -109,20 +109,20 @@ def test_a_finalizer_may_make_results_while_the_dead_ones_are_dropped(
     for each in dead:
         each.wait_to_read()
     del dead, each
-    made: list[nd.NDArray] = []
+    results: list[nd.NDArray] = []
     is_on_host = host_value._is_on_host
 
     def finalizing(value: Value | None) -> bool:
-        if not made:
-            made.append(nd.ones((4,)) * 4)
+        if not results:
+            results.append(nd.ones((4,)) * 4)
             host_value._forget_others()
-            made.append(nd.ones((4,)) * 5)
-            for each in made:
+            results.append(nd.ones((4,)) * 5)
+            for each in results:
                 each.wait_to_read()
         return is_on_host(value)
 
     monkeypatch.setattr(host_value, "_is_on_host", finalizing)
     host_value._forget_others()
     live = [reference() for reference in host_value._live]
-    for each in (first, *made):
+    for each in (first, *results):
         assert any(value is each._value for value in live)

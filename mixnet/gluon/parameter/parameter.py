@@ -75,8 +75,7 @@ class Parameter:
         CheckError: an unknown request or storage type; also an AssertionError.
     """
 
-    # Held while the arrays of a deferred parameter are created. Each parameter has its own, since an
-    # initializer may wait for a thread that creates others. Subclasses without ``__init__`` share this one.
+    # Held while its arrays are created, by an initializer that may wait for threads which create others.
     _creating = locks.renewed(threading.RLock())
 
     def __init__(

@@ -108,11 +108,11 @@ def _forget_others() -> None:
         return
     try:
         this = _Limit.latest = object()
-        seen = slice(0, len(_live))
-        alive = [each for each in _live[seen] if _is_on_host(each())]
+        checked = slice(0, len(_live))
+        alive = [each for each in _live[checked] if _is_on_host(each())]
         # A finalizer may have run this function meanwhile: then the places are others.
         if _Limit.latest is this:
-            _live[seen] = alive  # at once: other threads append meanwhile
+            _live[checked] = alive  # at once: other threads append meanwhile
             _Limit.number = max(_FEWEST, 2 * len(alive))
     finally:
         _forgetting.release()
