@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
+import os
+import threading
+
 from mixnet.base import MXNetError
 from mixnet.engine.engine import Engine
 from mixnet.engine.task import State, Task
 from mixnet.engine.variable import Var
+from mixnet.process import locks
+from mixnet.process.live_objects import LiveObjects
 
 
 class NaiveEngine(Engine):
-    """Runs each task before ``push`` returns, in push order."""
+    """Runs each task before ``push`` returns, in push order.
+
+    A task that another thread runs may write what this thread reads: then this thread waits for it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = locks.make("engine")
+        self._changed = threading.Condition(self._lock)  # type: ignore[arg-type]
+        self._thread_of: dict[Task, int] = {}  # tasks that have not ended
+        self._waits_for: dict[int, Var] = {}  # thread -> what it waits for
+        _engines.add(self)
 
     def _reserve(self, task: Task) -> None:
-        for var in task.writes:
-            var.pushed += 1
+        with self._changed:
+            self._thread_of[task] = threading.get_ident()
+            for var in task.writes:
+                var.pushed += 1
+                var.holders.add(task)
 
     def run_quietly(self, task: Task) -> None:
         self._run(task)
 
     def release(self, task: Task) -> None:
-        """Nothing to do: there are no workers."""
+        """Drop a task that will not run: there are no workers."""
+        with self._changed:
+            self._thread_of.pop(task, None)
+            for var in task.writes:
+                var.holders.discard(task)
+            self._changed.notify_all()
 
     def _enter(self, task: Task) -> None:
         self._reserve(task)
@@ -42,6 +66,7 @@ class NaiveEngine(Engine):
                 )
         finally:
             self._finish(task)
+            self.release(task)
 
     def _complete(self, task: Task, error: BaseException | None) -> None:
         if not task.completed:
@@ -51,14 +76,63 @@ class NaiveEngine(Engine):
             self._stop_clock(task, error)
 
     def wait_for_var(self, var: Var) -> None:
+        self.settle(var)
         if var.error is not None:
             self._raise(var.error)
 
     def settle(self, var: Var) -> None:
-        """Do nothing: no task is ever pending."""
+        if not var.holders:
+            return
+        this = threading.get_ident()
+        try:
+            with self._changed:
+                while self._threads_that_write(var) - {this}:
+                    self._waits_for[this] = var
+                    self._check_circle(this)
+                    locks.about_to_wait(repr(var.name), self._lock)
+                    self._changed.wait()
+        finally:
+            self._waits_for.pop(this, None)
+            locks.ends_waiting()
+
+    def _threads_that_write(self, var: Var) -> set[int]:
+        return {self._thread_of[task] for task in var.holders if task in self._thread_of}
+
+    def _check_circle(self, this: int) -> None:
+        """Refuse to wait for a thread that waits for this one, directly or indirectly."""
+        visited = {this}
+        writers = self._threads_that_write(self._waits_for[this]) - visited
+        while writers:
+            visited |= writers
+            awaited = [self._waits_for[each] for each in writers if each in self._waits_for]
+            writers = {thread for var in awaited for thread in self._threads_that_write(var)}
+            if this in writers:
+                raise MXNetError(
+                    "Two threads wait for each other's work. Read the variable's content before pushing, "
+                    "or wait outside the work."
+                )
+            writers -= visited
 
     def wait_for_all(self) -> None:
         self._raise_unreported()
 
     def stop(self) -> None:
         """Nothing to do: nothing is pending and there are no workers."""
+
+
+_engines: LiveObjects[NaiveEngine] = LiveObjects()
+
+
+def _after_fork_in_child() -> None:
+    """Do not wait for threads that only the parent has."""
+    this = threading.get_ident()
+    for engine in _engines.all():
+        engine._thread_of = {
+            task: thread for task, thread in engine._thread_of.items() if thread == this
+        }
+        engine._waits_for = {}
+        engine._lock = locks.make("engine")
+        engine._changed = threading.Condition(engine._lock)  # type: ignore[arg-type]
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)

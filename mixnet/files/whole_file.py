@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import secrets
+import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -78,6 +79,22 @@ def write_whole(
         with suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def put_in_place(temporary: str | os.PathLike[str], fname: str | os.PathLike[str]) -> None:
+    """Rename a complete file to its final name; a device or a pipe of that name gets its content instead.
+
+    Args:
+        temporary: path of the complete file, in the same folder; it is there no more afterwards.
+        fname: the final path.
+    """
+    mode = _mode(fname)
+    if mode is None or stat.S_ISREG(mode):
+        os.replace(temporary, fname)
+        return
+    with open(temporary, "rb") as source, open(fname, "wb") as device:
+        shutil.copyfileobj(source, device)
+    os.unlink(temporary)
 
 
 def read_whole(fname: str | os.PathLike[str]) -> bytes:

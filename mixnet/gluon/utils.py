@@ -292,6 +292,8 @@ def download(
         )
     if not overwrite and os.path.exists(path) and (not sha1_hash or check_sha1(path, sha1_hash)):
         return path
+    from mixnet.files.whole_file import put_in_place  # as needed: it takes time to import
+
     folder = os.path.dirname(os.path.abspath(path))
     os.makedirs(folder, exist_ok=True)
     part = f"{path}.part"
@@ -300,7 +302,7 @@ def download(
         try:
             print(f"Downloading {path} from {url}...")
             _fetch_checked(url, part, verify_ssl, sha1_hash)
-            replace_file(part, path)
+            put_in_place(part, path)
             break
         except OSError as error:
             if attempt == attempts:

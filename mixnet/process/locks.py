@@ -38,6 +38,7 @@ ORDER = (
     "host values",  # whether a result of a backend is on the host or on the device
     "live host values",  # which values are on the host
     "shards",  # whether an array over devices was divided into one for each
+    "in flight",  # programs that may still be running
     "specs",  # which specs there are
     "errors",  # unreported errors
     "threads of BLAS",  # who wants one

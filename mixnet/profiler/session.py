@@ -56,6 +56,7 @@ class Session:
 
     def set_settings(self, settings: Settings) -> None:
         """Replace the settings; a running profile continues with the new ones."""
+        self._hand_over(False)
         with self._lock:
             self._switch(False)
             self.settings = settings
@@ -63,6 +64,7 @@ class Session:
 
     def set_running(self, running: bool) -> None:
         """Start or stop; a start begins a new trace after a finished profile, a stop ends a pause."""
+        self._hand_over(running and not self.paused)
         with self._lock:
             if self.running and not running:
                 self.paused = False
@@ -75,6 +77,7 @@ class Session:
 
     def set_paused(self, paused: bool) -> None:
         """Keep nothing for a while, or go on."""
+        self._hand_over(self.running and not paused)
         with self._lock:
             self.paused = paused
             self._apply()
@@ -120,11 +123,18 @@ class Session:
     def _apply(self) -> None:
         self._switch(self.running and not self.paused)
 
+    def _hand_over(self, on: bool) -> None:
+        """Before a switch, run what was recorded: it counts to the side where it was recorded.
+
+        Without the lock: this may wait for work that itself uses the profiler, such as a Python operator.
+        """
+        if on != self._on:
+            hand_over_all("profiler")
+
     def _switch(self, on: bool) -> None:
         if on == self._on:
             return
         if on:
-            hand_over_all("profiler")  # what was recorded before is not part of the profile
             self._timeline_was_on = timeline.on
             if self.settings.memory:
                 timeline.watchers.append(self._watch_memory)
@@ -136,7 +146,7 @@ class Session:
                 jax.profiler.start_trace(self.settings.xla_trace_dir)
                 self._xla_trace = True
         else:
-            run_one_by_one(False)  # what was recorded until now is
+            run_one_by_one(False)
             by_operator.on = False
             if not self._timeline_was_on:
                 timeline.stop()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mixnet.base import AttributeValueError
+from mixnet.files.whole_file import write_whole
 from mixnet.widgets import live, page
 from mixnet.widgets.view import View
 
@@ -57,9 +58,7 @@ def freeze_file(path: str | os.PathLike[str], out: str | os.PathLike[str] | None
 
     target = Path(out or path)
     written = nbformat.writes(freeze(read(path)))
-    temporary = target.with_name(f".{target.name}.part")
-    temporary.write_text(written, encoding="utf-8")
-    os.replace(temporary, target)
+    write_whole(target, written.encode())
     return target
 
 

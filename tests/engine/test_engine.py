@@ -546,6 +546,57 @@ def test_nothing_of_ended_asynchronous_work_stays(threaded: Engine) -> None:
     assert [each() for each in ended] == [None, None]
 
 
+def test_a_reader_of_the_naive_engine_waits_for_the_work_of_another_thread() -> None:
+    engine, var = NaiveEngine(), Var("v")
+    begun, may_end = threading.Event(), threading.Event()
+    results: list[int] = []
+
+    def work() -> None:
+        begun.set()
+        assert may_end.wait(60)
+        time.sleep(0.1)
+        results.append(1)
+        engine.wait_for_var(var)  # its own: no wait
+
+    def use(number: int) -> None:
+        if number:
+            assert begun.wait(60)
+            may_end.set()
+            engine.wait_for_var(var)
+            assert results == [1]
+        else:
+            engine.push(work, (), (var,))
+
+    in_threads(2, use)
+    assert not engine._thread_of and not var.holders
+
+
+def test_threads_of_the_naive_engine_that_wait_for_each_other_get_an_error() -> None:
+    engine, variables, both = NaiveEngine(), [Var("a"), Var("b")], threading.Barrier(2)
+    errors: list[BaseException] = []
+
+    def use(number: int) -> None:
+        def work() -> None:
+            both.wait(60)
+            try:
+                engine.wait_for_var(variables[1 - number])
+            except MXNetError as error:
+                errors.append(error)
+
+        engine.push(work, (), (variables[number],))
+
+    in_threads(2, use, 60)
+    (error,) = errors
+    assert "wait for each other" in str(error)
+
+
+def test_the_naive_engine_forgets_a_claimed_task_that_is_given_up() -> None:
+    engine, var = NaiveEngine(), Var("v")
+    in_threads(1, lambda _: engine.release(engine.claim(lambda: None, (), (var,))))
+    engine.wait_for_var(var)
+    assert not engine._thread_of
+
+
 def test_the_naive_engine_does_not_wait_for_a_later_end() -> None:
     engine, var = NaiveEngine(), Var("v")
     engine.push_async(lambda done: done(None), (), (var,))

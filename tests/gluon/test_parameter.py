@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import threading
 import time
 from typing import Any
 
@@ -420,3 +423,36 @@ def test_several_threads_may_call_a_network_first(is_hybridized: bool) -> None:
     assert len(drawn) == len(set(drawn)) == 2, "each weight is drawn once"
     for result in results:
         np.testing.assert_allclose(result, net(nd.ones((2, 4))).asnumpy(), rtol=1e-5)
+
+
+def test_an_initializer_may_wait_for_a_thread_that_creates_other_parameters() -> None:
+    def create() -> None:
+        inner = nn.Dense(2)
+        inner.initialize()
+        inner(nd.ones((1, 3))).wait_to_read()
+
+    class Waiting(mx.init.Initializer):
+        def _init_weight(self, name: str, data: nd.NDArray) -> None:
+            thread = threading.Thread(target=create, daemon=True)
+            thread.start()
+            thread.join(20)
+            assert not thread.is_alive(), "the other thread waits for this one"
+            data[:] = 3
+
+    net = nn.Dense(2, use_bias=False)
+    net.initialize(Waiting())
+    assert net(nd.ones((1, 4))).asnumpy().tolist() == [[12, 12]]
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))]
+)
+def test_a_copy_of_a_deferred_parameter_has_a_lock_of_its_own(copied: Any) -> None:
+    parameter = gluon.Parameter("w", shape=(2, 0), allow_deferred_init=True)
+    parameter.initialize("ones")
+    other = copied(parameter)
+    assert other._creating is not parameter._creating
+    other.shape = (2, 3)
+    other._finish_deferred_init()
+    assert other.data().asnumpy().sum() == 6
+    assert parameter.shape == (2, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import http.server
+import os
 import threading
 from pathlib import Path
 
@@ -121,6 +122,17 @@ def test_a_download_is_verified_and_stored(server: str, tmp_path: Path, capsys) 
     utils.download(f"{server}/a.bin", path, overwrite=True)
     assert len(Server.requests) == 3 and Path(path).read_bytes() == CONTENT
     assert [each.name for each in tmp_path.iterdir()] == ["a.bin"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
+def test_a_download_into_a_pipe_or_a_device_leaves_it_there(server: str, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    utils.download(f"{server}/a.bin", str(pipe), overwrite=True)
+    assert os.read(reader, 100_000) == CONTENT
+    os.close(reader)
+    assert [each.name for each in tmp_path.iterdir()] == ["pipe"] and pipe.is_fifo()
 
 
 def test_a_broken_download_is_resumed(server: str, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from mixnet import autograd, engine, gluon, nd, profiler, sym
 from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, MXNetError
-from mixnet.profiler import control
+from mixnet.profiler import control, session
 from tests import processes
 from tests.each_record import each_record
 from tests.threads import all_at_once
@@ -328,6 +328,29 @@ def test_xla_writes_its_own_profile(config: dict, tmp_path: Path, switch: str) -
         nd.ones((3,)).exp().asnumpy()
         profiler.set_state("stop")
     assert any(path.suffix in (".pb", ".gz") for path in folder.rglob("*"))
+
+
+def test_work_that_a_switch_waits_for_may_use_the_profiler(
+    config: dict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was recorded is handed over first, which may wait for operators in Python on other threads."""
+    handed_over: list[str] = []
+
+    def hand_over(reason: str) -> None:
+        handed_over.append(reason)
+        thread = threading.Thread(target=session.session.set_paused, args=(False,), daemon=True)
+        with monkeypatch.context() as other:
+            other.setattr(session, "hand_over_all", lambda reason: None)
+            thread.start()
+            join(thread)
+
+    monkeypatch.setattr(session, "hand_over_all", hand_over)
+    profiler.set_config(**config)
+    profiler.set_state("run")
+    profiler.pause()
+    profiler.resume()
+    profiler.set_state("stop")
+    assert len(handed_over) == 4
 
 
 # ---- errors -------------------------------------------------------------------------------------

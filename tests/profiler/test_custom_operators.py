@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 
 import mixnet as mx
@@ -27,8 +26,8 @@ class DoubledProp(mx.operator.CustomOpProp):
         return Doubled()
 
 
-def test_custom_operators_and_the_operators_that_they_call_have_rows() -> None:
-    profiler.set_config(profile_all=True, aggregate_stats=True, filename=os.devnull)
+def test_custom_operators_and_the_operators_that_they_call_have_rows(config: dict) -> None:
+    profiler.set_config(profile_all=True, **config)
     profiler.set_state("run")
     try:
         profiler.dumps(reset=True)

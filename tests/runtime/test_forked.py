@@ -13,7 +13,7 @@ if not hasattr(os, "fork"):
     pytest.skip("this system does not fork", allow_module_level=True)
 
 BEGIN = """
-import os, signal, sys, threading, time, warnings
+import os, signal, sys, tempfile, threading, time, warnings
 warnings.simplefilter("ignore")
 import numpy as np
 import mixnet as mx
@@ -202,7 +202,9 @@ def work():
     engine.push(lambda: out.append(2), (), (var,))
     engine.wait_for_var(var)
     assert out == [1, 2]
-    nd.save(os.devnull, [b])
+    with tempfile.TemporaryDirectory() as folder:
+        nd.save(os.path.join(folder, "b.params"), [b])
+        assert (nd.load(os.path.join(folder, "b.params"))[0].asnumpy() == b.asnumpy()).all()
 
 assert child(work) == 0
 assert (pending.asnumpy() == a.asnumpy() * 5).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import mixnet as mx
 from mixnet import autograd, nd
@@ -95,3 +96,33 @@ def test_results_on_the_host_count_as_live_memory() -> None:
     del results
     assert mx.runtime.live_bytes() == before
     assert len(host_value._live) <= 1001
+
+
+def test_a_finalizer_may_make_results_while_the_dead_ones_are_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The garbage collector runs finalizers at any line; such a result must not be lost from the list."""
+    monkeypatch.setattr(host_value, "_live", [])
+    first = nd.ones((4,)) * 2
+    first.wait_to_read()
+    dead = [nd.ones((4,)) * 3 for _ in range(5)]
+    for each in dead:
+        each.wait_to_read()
+    del dead, each
+    results: list[nd.NDArray] = []
+    is_on_host = host_value._is_on_host
+
+    def finalizing(value: Value | None) -> bool:
+        if not results:
+            results.append(nd.ones((4,)) * 4)
+            host_value._forget_others()
+            results.append(nd.ones((4,)) * 5)
+            for each in results:
+                each.wait_to_read()
+        return is_on_host(value)
+
+    monkeypatch.setattr(host_value, "_is_on_host", finalizing)
+    host_value._forget_others()
+    live = [reference() for reference in host_value._live]
+    for each in (first, *results):
+        assert any(value is each._value for value in live)

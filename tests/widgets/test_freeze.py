@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import mixnet as mx
 from mixnet.base import AttributeValueError
 from mixnet.widgets import ArrayView, freeze
 from mixnet.widgets.__main__ import main
+from mixnet.widgets.freeze import freeze_file
 
 LIVE = "application/vnd.jupyter.widget-view+json"
 
@@ -30,6 +32,17 @@ def saved_notebook(path: Path) -> Path:
     notebook.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": widgets}
     path.write_text(nbformat.writes(notebook))
     return path
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
+def test_freezing_into_a_pipe_or_a_device_writes_to_it(tmp_path: Path) -> None:
+    path, pipe = saved_notebook(tmp_path / "a.ipynb"), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    freeze_file(path, pipe)
+    assert pipe.is_fifo()
+    assert nbformat.reads(os.read(reader, 100_000).decode(), as_version=4).cells
+    os.close(reader)
 
 
 def test_freeze_keeps_the_last_state(tmp_path: Path) -> None:

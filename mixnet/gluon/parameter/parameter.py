@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 tensor_types = (Symbol, NDArray)
 
 _REQUESTS = ("write", "add", "null")
-_creating = locks.renewed(threading.RLock())  # while the arrays of a deferred parameter are created
 _STORAGE = ("default", "row_sparse", "csr")
 
 
@@ -76,6 +75,9 @@ class Parameter:
         CheckError: an unknown request or storage type; also an AssertionError.
     """
 
+    # Held while its arrays are created, by an initializer that may wait for threads which create others.
+    _creating = locks.renewed(threading.RLock())
+
     def __init__(
         self,
         name: str,
@@ -90,6 +92,7 @@ class Parameter:
         stype: str = "default",
         grad_stype: str = "default",
     ):
+        self._creating = locks.renewed(threading.RLock())
         self.name = name
         self._made_at = user_source()
         self._shape: tuple[int, ...] | None = None
@@ -125,10 +128,13 @@ class Parameter:
         return f"Parameter {self.name} (shape={self.shape}, dtype={self.dtype})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_var": None, "_trainer": None, "_reserved": None}
+        state = {**self.__dict__, "_var": None, "_trainer": None, "_reserved": None}
+        state.pop("_creating", None)
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._creating = locks.renewed(threading.RLock())
         for each in self._arrays.values():
             self._mark(each)  # copies of arrays are not variables yet
 
@@ -266,7 +272,7 @@ class Parameter:
         if not self._is_shape_known():
             raise DeferredInitializationError(self._waits())
         # Held while it waits, unlike those of ``locks.ORDER``: an initializer may read arrays.
-        with _creating:
+        with self._creating:
             if self._deferred_init:  # no other thread has created them meanwhile
                 all_or_nothing(self._create_arrays, [self])
 

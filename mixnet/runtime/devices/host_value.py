@@ -99,6 +99,7 @@ class _Limit:
     """The length of ``_live`` at which ``_forget_others`` runs: twice what was alive, so this is rare."""
 
     number = _FEWEST
+    latest: object = None  # the latest run of ``_forget_others``
 
 
 def _forget_others() -> None:
@@ -106,10 +107,13 @@ def _forget_others() -> None:
     if not _forgetting.acquire(blocking=False):
         return
     try:
-        number = len(_live)
-        alive = [each for each in _live[:number] if _is_on_host(each())]
-        _live[:number] = alive  # at once: other threads append meanwhile
-        _Limit.number = max(_FEWEST, 2 * len(alive))
+        this = _Limit.latest = object()
+        checked = slice(0, len(_live))
+        alive = [each for each in _live[checked] if _is_on_host(each())]
+        # A finalizer may have run this function meanwhile: then the places are others.
+        if _Limit.latest is this:
+            _live[checked] = alive  # at once: other threads append meanwhile
+            _Limit.number = max(_FEWEST, 2 * len(alive))
     finally:
         _forgetting.release()
 

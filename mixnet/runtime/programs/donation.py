@@ -28,6 +28,10 @@ def _count_unheld() -> int:
 
 
 _REFERENCES_OF_UNHELD = _count_unheld()
+
+MOST_PAIRINGS = 10_000
+"""The most pairings that are stored; beyond that, all are dropped."""
+
 _pairings: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 
 
@@ -80,8 +84,16 @@ def reusing(
     key = (program, slots, free)
     pairing = _pairings.get(key)
     if pairing is None:
-        pairing = _pairings[key] = pair(program, slots, {i: leaves[i].spec for i in free})
+        pairing = pair(program, slots, {i: leaves[i].spec for i in free})
+        if len(_pairings) >= MOST_PAIRINGS:
+            _pairings.clear()
+        _pairings[key] = pairing
     return pairing
+
+
+def clear() -> None:
+    """Drop all pairings, which keep their operations in memory."""
+    _pairings.clear()
 
 
 def pair(

@@ -35,7 +35,7 @@ from mixnet.runtime.devices.host_memory import keep_freed_memory, return_freed_m
 from mixnet.runtime.interpret import patience, runner
 from mixnet.runtime.interpret.interpreter import Interpreter
 from mixnet.runtime.interpret.on_device import OnDevice, submit
-from mixnet.runtime.programs import first_sight, prepared
+from mixnet.runtime.programs import donation, first_sight, prepared
 from mixnet.runtime.programs.decision import Decision, decided
 from mixnet.runtime.programs.numbers_on_device import NumbersOnDevice
 from mixnet.runtime.value.counters import count
@@ -476,6 +476,7 @@ def _clear_preparations() -> None:
     _preparations.clear()
     _prepared.clear()
     first_sight.clear()
+    donation.clear()
 
 
 forgetters.append(forget_older_half)

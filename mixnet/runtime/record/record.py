@@ -223,10 +223,9 @@ def _set_engine(naive: bool) -> None:
 def run_one_by_one(on: bool) -> None:
     """Run every operation of every thread as a separate program from now on, or stop doing so.
 
-    Pending operations run first. This is for profilers, which time each operation.
+    This is for profilers, which time each operation. They run what is pending before: see ``hand_over_all``.
     """
     global _one_by_one
-    hand_over_all("one operation at a time")
     _one_by_one = on
     _set_engine(current.naive)
 

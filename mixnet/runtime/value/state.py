@@ -102,18 +102,35 @@ class NotedWrites(list[tuple[Any, str, Any, Any]]):
         Otherwise an array that is written in a loop would keep every content in memory, though only the
         first one can be restored.
         """
-        latest = self[first:]
-        del self[first:]
-        for entry in latest:
+        replaced: dict[int, tuple[Any, str, Any, Any]] = {}  # entries before ``first``
+        rest: list[tuple[Any, str, Any, Any]] = []
+        places: dict[int, int] = {}
+        for entry in self[first:]:
             handle, attribute, before, after = entry
-            place = self._places.get(id(handle), len(self))
-            if self.start <= place < len(self):
-                earlier = self[place]
-                if earlier[0] is handle and earlier[1] == attribute and earlier[3] is before:
-                    self[place] = (handle, attribute, earlier[2], after)
-                    continue
-            self._places[id(handle)] = len(self)
-            self.append(entry)
+            place = places.get(id(handle), self._places.get(id(handle), -1))
+            earlier = None
+            if self.start <= place < first:
+                earlier = replaced.get(place, self[place])
+            elif first <= place < first + len(rest):
+                earlier = rest[place - first]
+            if (
+                earlier is None
+                or earlier[0] is not handle
+                or earlier[1] != attribute
+                or earlier[3] is not before
+            ):
+                places[id(handle)] = first + len(rest)
+                rest.append(entry)
+                continue
+            joined = (handle, attribute, earlier[2], after)
+            if place < first:
+                replaced[place] = joined
+            else:
+                rest[place - first] = joined
+        begin = min(replaced, default=first)
+        changed = [replaced.get(place, self[place]) for place in range(begin, first)] + rest
+        self[begin:] = changed  # at once: after an interrupt, all of them can still be undone
+        self._places.update(places)
 
 
 def note_writes(writes: Iterable[tuple[Any, str, Any, Any]]) -> None:

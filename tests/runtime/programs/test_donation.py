@@ -15,7 +15,7 @@ from mixnet import autograd, nd
 from mixnet.gluon import Parameter, Trainer
 from mixnet.runtime.interpret import interpreter as interpret
 from mixnet.runtime.interpret import patience
-from mixnet.runtime.programs import executable_cache
+from mixnet.runtime.programs import donation, executable_cache
 
 pytestmark = pytest.mark.usefixtures("compiling_at_once")
 
@@ -25,6 +25,22 @@ SIZE = 1_000_000
 def live_bytes() -> int:
     gc.collect()
     return sum(array.nbytes for array in jax.live_arrays())
+
+
+def test_no_more_pairings_are_stored_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(donation, "MOST_PAIRINGS", 3)
+    monkeypatch.setattr(donation, "_pairings", {})
+    sizes = []
+    for steps in range(1, 9):  # each length is a program of its own
+        x = nd.ones((SIZE,)) * 2
+        x.wait_to_read()
+        for _ in range(steps):
+            x = x + 1
+        assert x[:1].asnumpy().tolist() == [2 + steps]
+        sizes.append(len(donation._pairings))
+    assert max(sizes) == 3
+    executable_cache.forget_older_half()
+    assert not donation._pairings, "dropped with the programs"
 
 
 @pytest.mark.parametrize("rule, states", [("sgd", 0), ("adam", 2)])
