@@ -12,6 +12,7 @@ from mixnet.base import (
     OperatorTypeError,
     OperatorValueError,
     OtherArrayError,
+    ResultKindError,
     ShapeError,
 )
 from mixnet.context import Context, as_context, current_context
@@ -483,6 +484,5 @@ def _not_an_array(op: Op, name: str, value: object) -> NotAnArrayError:
         hint = "Make one with mx.nd.array(...)"
     if hasattr(value, "list_arguments"):
         hint = f"mx.sym.{op.name} takes symbols; bind them to arrays for numbers"
-    return NotAnArrayError(
-        f"{op.title}: {name} must be an NDArray, not {type(value).__name__}. {hint}."
-    )
+    kind = ResultKindError if name == "out" else NotAnArrayError
+    return kind(f"{op.title}: {name} must be an NDArray, not {type(value).__name__}. {hint}.")
