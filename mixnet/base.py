@@ -186,10 +186,6 @@ class ObjectKindError(AttributeTypeError, UnknownAttributeError, mxnet_name="Att
     """An object is of the wrong kind: MXNet fails on an attribute that it lacks."""
 
 
-class ResultKindError(NotAnArrayError, ObjectKindError, mxnet_name="AttributeError"):
-    """An operator was told to write its result to something other than an array."""
-
-
 class FileFormatError(MXNetError, ValueError, mxnet_name="MXNetError"):
     """A file is truncated, corrupted or of another kind."""
 

@@ -9,10 +9,10 @@ from typing import Any
 from mixnet.base import (
     DTypeError,
     NotAnArrayError,
+    ObjectKindError,
     OperatorTypeError,
     OperatorValueError,
     OtherArrayError,
-    ResultKindError,
     ShapeError,
 )
 from mixnet.context import Context, as_context, current_context
@@ -37,6 +37,10 @@ Results = NDArray | Sequence[NDArray]
 
 # What runs an operator when an input is sparse; mixnet.ndarray.sparse_rules puts it here.
 on_sparse: list[Callable[..., Results]] = []
+
+
+class ResultKindError(NotAnArrayError, ObjectKindError, mxnet_name="AttributeError"):
+    """An operator is to write its result to something other than an array."""
 
 
 def invoke(
@@ -444,14 +448,14 @@ def _out_by_position(op: Op, args: Sequence[Any], out: object) -> Any:
     """The array to write to, from what follows the attributes: ``out``, then a name for symbols.
 
     Raises:
-        AttributeTypeError: there is more, or something else.
+        ResultKindError: there is more, or something else.
     """
     if not args:
         return out
     first = args[0] if isinstance(args[0], (list, tuple)) else [args[0]]
     arrays = all(each is None or isinstance(each, NDArray) for each in first)
     if len(args) > 2 or not arrays or out is not None:
-        raise op.wrong_positional(args, "an array for the result")
+        raise ResultKindError(str(op.wrong_positional(args, "an array for the result")))
     return args[0]
 
 

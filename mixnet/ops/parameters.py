@@ -10,13 +10,7 @@ import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from mixnet.base import (
-    AttributeTypeError,
-    ObjectKindError,
-    OperatorTypeError,
-    OperatorValueError,
-    did_you_mean,
-)
+from mixnet.base import AttributeTypeError, OperatorTypeError, OperatorValueError, did_you_mean
 from mixnet.ops.operator import Arrays, Operator, Statics
 from mixnet.ops.schema.attributes import (
     ONE,
@@ -332,7 +326,7 @@ class Parametrized(Operator):
                     f"{self.title}: {name} is given twice, by position and as {name}={by_name[name]!r:.60}."
                 )
 
-    def wrong_positional(self, values: Sequence[object], allowed: str) -> ObjectKindError:
+    def wrong_positional(self, values: Sequence[object], allowed: str) -> AttributeTypeError:
         """The error for positional values after the attributes that cannot stand there.
 
         Args:
@@ -340,7 +334,7 @@ class Parametrized(Operator):
             allowed: what can, as in ``"an array for the result"``.
         """
         kind = type(values[0]).__name__
-        return ObjectKindError(
+        return AttributeTypeError(
             f"{self.title} got {len(values)} value(s) after its attributes, the first of type {kind}; only "
             f"{allowed} can follow. Call it as {self.usage()}."
         )
