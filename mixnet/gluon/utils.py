@@ -304,8 +304,12 @@ def download(
             _fetch_checked(url, part, verify_ssl, sha1_hash)
             put_in_place(part, path)
             break
-        except OSError as error:
+        except Exception as error:  # that of a connection that breaks off is no OSError
+            from http.client import HTTPException  # a tenth of the import time of gluon
+
             if attempt == attempts:
+                if not isinstance(error, (OSError, HTTPException)):
+                    raise
                 raise DownloadError(
                     f"download: {url} cannot be downloaded: {error}. Download it another way and put it "
                     f"at {os.path.abspath(path)}."

@@ -73,9 +73,9 @@ def foreach(body: Callable[..., Any], data: ArrayLike, init_states: object) -> t
     Returns:
         The outputs stacked along a new first axis, and the last states.
     """
-    checked_function("foreach", "body", body, "def body(slice, states)")
     slices, data_shape = _flat(data, "foreach: data")
     states, state_shape = _flat(init_states, "foreach: init_states")
+    checked_function("foreach", "body", body, "def body(slice, states)")
     if not slices:
         raise ShapeError("foreach: there is no data to run over.")
     length = slices[0].shape[0]
@@ -199,7 +199,7 @@ def _padded(rows: list[Any], count: int) -> Any:
         return stacked
     first = rows[0]
     rest = zeros((missing, *first.shape), first.context, first.dtype)
-    return invoke(find("Concat"), [stacked, type(first)._wrap(rest._read())], {"dim": 0})
+    return invoke(find("Concat"), [stacked, type(stacked)._wrap(rest._read())], {"dim": 0})
 
 
 def _traced_while(

@@ -9,6 +9,7 @@ from typing import Any
 from mixnet.base import (
     DTypeError,
     NotAnArrayError,
+    ObjectKindError,
     OperatorTypeError,
     OperatorValueError,
     OtherArrayError,
@@ -36,6 +37,10 @@ Results = NDArray | Sequence[NDArray]
 
 # What runs an operator when an input is sparse; mixnet.ndarray.sparse_rules puts it here.
 on_sparse: list[Callable[..., Results]] = []
+
+
+class ResultKindError(NotAnArrayError, ObjectKindError, mxnet_name="AttributeError"):
+    """An operator is to write its result to something other than an array."""
 
 
 def invoke(
@@ -443,14 +448,14 @@ def _out_by_position(op: Op, args: Sequence[Any], out: object) -> Any:
     """The array to write to, from what follows the attributes: ``out``, then a name for symbols.
 
     Raises:
-        AttributeTypeError: there is more, or something else.
+        ResultKindError: there is more, or something else.
     """
     if not args:
         return out
     first = args[0] if isinstance(args[0], (list, tuple)) else [args[0]]
     arrays = all(each is None or isinstance(each, NDArray) for each in first)
     if len(args) > 2 or not arrays or out is not None:
-        raise op.wrong_positional(args, "an array for the result")
+        raise ResultKindError(str(op.wrong_positional(args, "an array for the result")))
     return args[0]
 
 
@@ -483,6 +488,5 @@ def _not_an_array(op: Op, name: str, value: object) -> NotAnArrayError:
         hint = "Make one with mx.nd.array(...)"
     if hasattr(value, "list_arguments"):
         hint = f"mx.sym.{op.name} takes symbols; bind them to arrays for numbers"
-    return NotAnArrayError(
-        f"{op.title}: {name} must be an NDArray, not {type(value).__name__}. {hint}."
-    )
+    kind = ResultKindError if name == "out" else NotAnArrayError
+    return kind(f"{op.title}: {name} must be an NDArray, not {type(value).__name__}. {hint}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from mixnet.base import (
     AttributeValueError,
     DTypeError,
     NotAnArrayError,
+    NotNumbersError,
     OperatorTypeError,
     OperatorValueError,
     ShapeError,
@@ -150,16 +152,37 @@ def _values(data: ArrayLike, context: Context, dtype: DTypeLike) -> NDArray:
     if isinstance(data, NDArray):
         result = data.as_in_context(context)
         return result.copy() if dtype is None else result.astype(dtype)
-    values = np.asarray(data)
+    values = _numbers(data)
     kind = as_dtype(dtype) if dtype is not None else values.dtype
     if dtype is None and not isinstance(data, np.ndarray):
         kind = as_dtype(None)
     return NDArray._wrap(from_host(values.astype(kind), context))
 
 
-def _host(values: ArrayLike) -> np.ndarray:
-    on_host = values.asnumpy() if isinstance(values, NDArray) else np.asarray(values)
+def _host(positions: ArrayLike) -> np.ndarray:
+    on_host = positions.asnumpy() if isinstance(positions, NDArray) else _numbers(positions)
+    if on_host.dtype.kind == "f" and np.isnan(on_host).any():
+        raise _no_numbers(positions)
     return on_host.astype(np.int64)
+
+
+def _numbers(values: ArrayLike) -> np.ndarray:
+    """A NumPy array of values or positions.
+
+    Raises:
+        NotNumbersError: they are not numbers, or lists of different lengths.
+    """
+    with contextlib.suppress(TypeError, ValueError):
+        numbers = np.asarray(values)
+        return numbers.astype(np.float64) if numbers.dtype.kind in "OSU" else numbers
+    raise _no_numbers(values)
+
+
+def _no_numbers(values: ArrayLike) -> NotNumbersError:
+    return NotNumbersError(
+        f"Values and positions of a sparse array are numbers in lists of equal lengths, not "
+        f"{values!r:.80}."
+    )
 
 
 def csr_matrix(
@@ -267,10 +290,10 @@ def _check_stored(name: str, places: np.ndarray) -> None:
 def _from_coordinates(
     data: ArrayLike, where: Any, shape: Any, context: Context, dtype: DTypeLike
 ) -> CSRNDArray:
-    if len(where) != 2:
+    if not isinstance(where, (list, tuple, np.ndarray, NDArray)) or len(where) != 2:
         raise AttributeKindError(
             f"csr_matrix: (data, (rows, columns)) or (data, indices, indptr) make a matrix, not "
-            f"positions in {len(where)} array(s)."
+            f"data and {where!r:.60}."
         )
     row, column = _host(where[0]), _host(where[1])
     if shape is None:
@@ -278,7 +301,7 @@ def _from_coordinates(
         shape = (int(row.max()) + 1, int(column.max()) + 1)
     if len(row) and (row.max() >= shape[0] or column.max() >= shape[1]):
         raise AttributeValueError(f"csr_matrix: a position lies outside the shape {tuple(shape)}.")
-    values = data.asnumpy() if isinstance(data, NDArray) else np.asarray(data)
+    values = data.asnumpy() if isinstance(data, NDArray) else _numbers(data)
     places, first = np.unique(row * shape[1] + column, return_inverse=True)
     total = np.zeros(len(places), values.dtype)
     np.add.at(total, first.reshape(-1), values)

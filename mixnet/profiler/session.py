@@ -63,10 +63,10 @@ class Session:
             self._apply()
 
     def set_running(self, running: bool) -> None:
-        """Start or stop; a start begins a new trace after a finished profile, a stop ends a pause."""
-        self._hand_over(running and not self.paused)
+        """Start or stop, which ends a pause; a start begins a new trace after a finished profile."""
+        self._hand_over(running)
         with self._lock:
-            if self.running and not running:
+            if running or self.running:
                 self.paused = False
             if running and not self.running and self.finished:
                 self.finished = False

@@ -142,9 +142,9 @@ def foreach(
     Returns:
         The outputs stacked along a new first axis, and the last states.
     """
-    checked_function("foreach", "body", body, "def body(slice, states)")
     slices, data_shape = _flat(data, "foreach: data")
     states, state_shape = _flat(init_states, "foreach: init_states")
+    checked_function("foreach", "body", body, "def body(slice, states)")
     names: list[str] = []
     shapes: list[Any] = []
 
@@ -220,8 +220,8 @@ def while_loop(
     Raises:
         ValueError: no ``max_iterations``, or no loop variables.
     """
-    turns = checked_while_loop(cond, func, max_iterations)
     variables, shape = _flat(loop_vars, "while_loop: loop_vars")
+    turns = checked_while_loop(cond, func, max_iterations)
     if not variables:
         raise AttributeValueError(
             "while_loop: loop_vars is empty; give a symbol or a list of symbols."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import http.server
 import os
 import threading
@@ -154,6 +155,25 @@ def test_failed_downloads_are_errors(server: str, tmp_path: Path) -> None:
         utils.download(f"{server}/")
     with pytest.raises(AssertionError, match="retries"):
         utils.download(f"{server}/a.bin", str(tmp_path / "d"), retries=-1)
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [(http.client.IncompleteRead(b""), "put it at"), (LookupError("no proxy"), "no proxy")],
+)
+def test_a_download_is_tried_again_after_any_error(
+    error: Exception, raised: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts = []
+
+    def fetch(url: str, *more: object) -> None:
+        attempts.append(url)
+        raise error
+
+    monkeypatch.setattr(utils, "_fetch", fetch)
+    with pytest.raises(OSError if raised == "put it at" else LookupError, match=raised):
+        utils.download("https://example.invalid/a.txt", str(tmp_path / "a"), retries=2)
+    assert attempts == ["https://example.invalid/a.txt"] * 2
 
 
 def test_downloads_use_the_configured_repository(monkeypatch: pytest.MonkeyPatch) -> None:

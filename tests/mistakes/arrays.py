@@ -90,7 +90,9 @@ MISTAKES = [
     mistake("nd.save('a.params', {1: x})", TypeError, "1", "strings"),
     # ---- sparse arrays
     mistake("x.tostype('crs')", ValueError, "'crs'", "'csr'"),
-    mistake("nd.sparse.csr_matrix(([1], [0]), shape=(2, 3))", ValueError, "1 array(s)", "indptr"),
+    mistake(
+        "nd.sparse.csr_matrix(([1], [0]), shape=(2, 3))", ValueError, "not data and [0]", "indptr"
+    ),
     mistake("nd.sparse.zeros('csr', (2, 3, 4))", ShapeError, "(2, 3, 4)", "matrix"),
     mistake(
         "x.tostype('csr').reshape((3, 2))",

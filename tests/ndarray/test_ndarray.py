@@ -221,6 +221,17 @@ def test_wrong_calls_say_what_was_passed_and_expected(call, text) -> None:
         call()
 
 
+@pytest.mark.parametrize("result", ["abc", 3, np.ones(2)])
+def test_a_result_that_is_no_array_is_an_attribute_error(result: object) -> None:
+    x = nd.ones((2,))
+    for call in (nd.rint, x.tan):
+        with pytest.raises(AttributeError, match="out must be an NDArray") as raised:
+            call(x, out=result) if call is nd.rint else call(out=result)
+        assert isinstance(raised.value, TypeError)  # as MXNet raises for a number
+    with pytest.raises(AttributeError, match=r"rint got 1 value\(s\) after its attributes"):
+        x.rint((2, 3))
+
+
 def test_numpy_arrays_are_refused_as_operands() -> None:
     for mixed in (lambda: nd.ones((2,)) + np.ones(2), lambda: np.ones(2) * nd.ones((2,))):
         with pytest.raises(TypeError):

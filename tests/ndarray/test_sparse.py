@@ -519,3 +519,26 @@ def test_stored_elements_of_columns_are_those_of_scipy() -> None:
     matrix = scipy_sparse.csr_matrix((np.arange(4.0), [1, 0, 2, 1], [0, 1, 2, 4]), (3, 3))
     stored = nd.sparse.csr_matrix(matrix)
     assert nd.contrib.getnnz(stored, axis=0).asnumpy().tolist() == matrix.getnnz(0).tolist()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: nd.sparse.csr_matrix(([1, nd.array([2])], [0, 1], [0, 1, 2])),
+        lambda: nd.sparse.csr_matrix(([1, [2]], [0, 1], [0, 1, 2])),
+        lambda: nd.sparse.csr_matrix(([1, 2], [0, [1]], [0, 1, 2])),
+        lambda: nd.sparse.csr_matrix(([1, 2], [0, None], [0, 1, 2])),
+        lambda: nd.sparse.csr_matrix(([1, 2], [0, 1], [0, 1, "a"])),
+        lambda: nd.sparse.csr_matrix(([1, [2]], ([0, 1], [0, 1]))),
+        lambda: nd.sparse.row_sparse_array(([[1, 2], [3]], [1, 2])),
+        lambda: nd.sparse.row_sparse_array(([[1, 2]], ["a"])),
+    ],
+)
+def test_parts_that_are_no_numbers_are_a_type_error(make: Any) -> None:
+    with pytest.raises(TypeError, match="are numbers in lists of equal lengths, not"):
+        make()
+
+
+def test_positions_that_are_no_pair_are_named() -> None:
+    with pytest.raises(ValueError, match=r"not data and 2\."):
+        nd.sparse.csr_matrix(([2], 2), shape=(3, 2))

@@ -384,3 +384,20 @@ def test_a_while_loop_around_another_may_end_before_its_first_step() -> None:
         values = {"i": nd.zeros((1,)), "total": nd.zeros((1,)), "step": nd.ones((1,)) * 2}
         outputs = sym.Group(states).bind(mx.cpu(), values).forward()
         assert [each.asscalar() for each in outputs] == last
+
+
+def test_a_loop_over_a_sparse_variable_stacks_dense_outputs() -> None:
+    state = nd.array([[1.0, 0.0]]).tostype("row_sparse")
+    out, last = nd.contrib.while_loop(
+        lambda i: i.sum() < 3, lambda i: (i * 10, i + 1), state, max_iterations=3
+    )
+    assert (out.stype, out.asnumpy().tolist()) == ("default", [[[10, 0]], [[0, 0]], [[0, 0]]])
+    assert last.asnumpy().tolist() == [[2, 1]]
+
+
+def test_symbolic_loops_check_their_symbols_before_their_functions() -> None:
+    x, y = sym.var("x"), sym.var("y")
+    with pytest.raises(AssertionError, match="foreach: data"):
+        sym.contrib.foreach([x], lambda item, state: (item, state), y)
+    with pytest.raises(AssertionError, match="while_loop: loop_vars"):
+        sym.contrib.while_loop([x], lambda i: (i, i + 1), lambda i: i < 2, max_iterations=2)
