@@ -63,8 +63,9 @@ if TYPE_CHECKING:
     from mixnet.runtime.value.call import Call
 
 
-MOST_AHEAD = 4
-"""The most segments of a thread that may wait for a device, since they hold the values that they read."""
+MOST_AHEAD = 16
+"""The most segments of a thread that may wait for a device, since they hold the values that they read: in a
+loop that reads nothing, all batches of an epoch. With fewer, the device waits for Python."""
 
 MOST_KINDS = 6
 """The most kinds of operators that the name of a segment lists."""
@@ -280,7 +281,7 @@ class Segment:
                 engine.run(task) if wait else engine.run_quietly(task)
             elif wait:
                 engine.wait_for_var(self.var)  # type: ignore[arg-type]
-            elif task is not None:
+            else:
                 self._hold_back(engine)
         except KeyboardInterrupt:
             self._resume(engine)
@@ -327,6 +328,8 @@ class Segment:
                 specs = [value.spec for value in self.leaves]
                 prepare(self.program, slots, specs, self.context)
             self._close()
+            if not in_this_thread:
+                state.handed_over[self.context].append(self.var)
             return task, in_this_thread
 
     def close_jointly(self, name: str, first: Segment | None = None) -> list[Var]:
@@ -386,9 +389,7 @@ class Segment:
 
     def _hold_back(self, engine: Engine) -> None:
         """Wait for an earlier segment if many are queued: a loop must not run too far ahead of the device."""
-        assert self.var is not None
         ahead = state.handed_over[self.context]
-        ahead.append(self.var)
         if any(meeting.is_open for meeting in state.meetings):
             return  # the device waits for other devices, which this thread may be about to call
         while len(ahead) > MOST_AHEAD:  # an interrupt may have left more than one
