@@ -239,11 +239,14 @@ class PropRunner:
 
         It may keep what ``create_operator`` reads, which then belongs to these shapes.
         """
-        key = tuple(map(tuple, shapes))
         latest, inferred = self._latest_shapes
-        if not inferred or key != latest:
-            inferred = tuple(self.prop.infer_shape([list(each) for each in shapes]))
-            self._latest_shapes = key, inferred
+        if not inferred or latest != tuple(map(tuple, shapes)):
+            inferred = self._infer_shape_anew(shapes)
+        return inferred
+
+    def _infer_shape_anew(self, shapes: Sequence[Sequence[int]]) -> tuple[Any, ...]:
+        inferred = tuple(self.prop.infer_shape([list(each) for each in shapes]))
+        self._latest_shapes = tuple(map(tuple, shapes)), inferred
         return inferred
 
     def _infer_type(self, types: Sequence[Any]) -> tuple[Any, ...]:
@@ -257,7 +260,7 @@ class PropRunner:
 
     def input_shapes(self, shapes: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
         """Shapes of arguments and states from those of some arguments."""
-        inferred = self._infer_shape([shapes.get(each, ()) for each in self.arguments])
+        inferred = self._infer_shape_anew([shapes.get(each, ()) for each in self.arguments])
         names = [*self.arguments, *self.states]
         all_shapes = [*inferred[0], *(inferred[2] if len(inferred) > 2 else ())]
         return {

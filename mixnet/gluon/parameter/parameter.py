@@ -128,9 +128,8 @@ class Parameter:
         return f"Parameter {self.name} (shape={self.shape}, dtype={self.dtype})"
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {**self.__dict__, "_var": None, "_trainer": None, "_reserved": None}
-        state.pop("_creating", None)
-        return state
+        of_this_process = ("_var", "_trainer", "_reserved", "_creating")
+        return {**self.__dict__, **dict.fromkeys(of_this_process)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
