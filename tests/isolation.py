@@ -42,9 +42,8 @@ _SETTINGS = ("MXNET_", "MIXNET_", "DMLC_", "JAX_", "XLA_")
 Names = tuple[dict[str, Any], dict[str, Any]]
 """A registry, and its content before a test."""
 
-_states: list[
-    tuple[dict[str, str], list[Names]]
-] = []  # before each test, and each record, that runs
+# Before each test, and each record, that runs.
+_states: list[tuple[dict[str, str], list[Names]]] = []
 
 
 def begin() -> None:
@@ -67,7 +66,7 @@ def end() -> None:
     is_record = bool(_states)  # its test's monkeypatch still lasts
     assert is_record or not changed, f"a test changed {', '.join(sorted(changed))}: use monkeypatch"
     mx.engine.set_bulk_size(0)
-    _restore_library_path()
+    restore_library_path()
     _forget_programs()
 
 
@@ -98,7 +97,7 @@ def _is_of_library(member: Any) -> bool:
     return is_of_library(member)
 
 
-def _restore_library_path() -> None:
+def restore_library_path() -> None:
     """OpenCV changes it on import; the servers of ``tests/processes.py`` started without the change."""
     if _LIBRARY_PATH is None:
         os.environ.pop(LIBRARY_PATH, None)

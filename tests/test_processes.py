@@ -69,7 +69,7 @@ def test_an_import_that_changes_the_library_path_disables_no_server() -> None:
     initial = os.environ.get(isolation.LIBRARY_PATH)
     os.environ[isolation.LIBRARY_PATH] = "/folder/of/a/package"
     assert _own({}, "-c", DESCRIBE)[0].startswith("[] ")
-    isolation.end()
+    isolation.restore_library_path()
     assert os.environ.get(isolation.LIBRARY_PATH) == initial
     assert _own({}, "-c", DESCRIBE)[0].startswith("['jax', 'mixnet', 'numpy']")
 

@@ -8,8 +8,8 @@ Ctrl-C.
 
 ``Turn._free`` decides which thread runs the generator; a generator cannot run in two threads at once. It is
 released only if the exchange has to continue, so an exchange that has ended is never entered again.
-``_running`` is released before ``done`` is called, so that its waiters wake up even if ending the task raises
-an error.
+``_running`` is released when ``done`` has ended the task, since its waiters go on as if it had; also if that
+raises an error.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Turn:
         self.next_report = 0.0  # seconds of waiting after which it is reported
         self._steps, self._check = steps, check
         self._free = threading.Lock()  # locked while a thread runs it, and after its end
-        self._running = threading.Lock()  # until its end
+        self._running = threading.Lock()  # until its task has ended
         self._running.acquire()
 
     def run(self, seconds: float = 0.0, blocks: bool = False) -> Awaited | None:
@@ -73,10 +73,12 @@ class Turn:
         return None
 
     def _end(self, error: BaseException | None) -> None:
-        self._running.release()
         done, self.done = self.done, None  # or the task and its turn hold each other
         assert done is not None
-        done(error)
+        try:
+            done(error)
+        finally:
+            self._running.release()
 
     def _advance(self, seconds: float, blocks: bool) -> Awaited | None:
         end = time.monotonic() + seconds
