@@ -279,6 +279,8 @@ class World:
         specs = [value.spec for value in sources]
         nbytes = sum([spec.nbytes for spec in specs])
         line = user_line()
+        # Before the lock: where many programs are queued, this waits for one of them.
+        reads = variables_of(sources, "an exchange between processes")
         with whole_or_not_at_all(), self._ordering:
             number = self.agreement.note(description, line)
             begun: Steps[list[Any]] | None = None
@@ -299,7 +301,6 @@ class World:
                 value.segment, value.slot = holder, slot
                 holder.references.append(weakref.ref(value))
                 values.append(value)
-            reads = variables_of(sources, "an exchange between processes")
             inputs = list(sources)
 
             def run() -> Steps[None]:

@@ -151,9 +151,8 @@ class TrainingBoard(View):
             return
         self._of_live().hold()
         try:
-            self._control.obey(
-                self._sender.wake
-            )  # not before: a page that was told earlier shows "running"
+            # The page is told once the loop waits: one that was told earlier would show "running".
+            self._control.obey(self._sender.wake)
         finally:
             self._of_live().clock()  # waiting is no part of the throughput
             self._sender.wake()
