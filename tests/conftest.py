@@ -27,7 +27,7 @@ import mixnet as mx
 from mixnet.ops.tracing import trace_cache
 from mixnet.runtime.interpret import patience
 from mixnet.runtime.programs import executable_cache
-from tests import isolation
+from tests import isolation, processes
 
 trace_cache.use(None)  # tests use only their own traces, not those of earlier runs
 
@@ -84,6 +84,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # which pytest keeps for a while
     folder, process = tempfile.mkdtemp(prefix="mixnet-tests-"), os.getpid()
     tempfile.tempdir = os.environ["TMPDIR"] = folder
+    processes.start_servers_in(os.environ)
 
     @atexit.register
     def _remove() -> None:

@@ -56,7 +56,7 @@ class _Server:
     def start(cls, modules: tuple[str, ...]) -> _Server:
         """One that has imported these modules."""
         connection, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        environment = dict(os.environ)
+        environment = dict(_initial_environment or os.environ)
         command = [sys.executable, "-m", "tests.process_server", str(other.fileno()), *modules]
         with other:
             process = subprocess.Popen(
@@ -97,6 +97,16 @@ class _Server:
         if self._process is not None:
             self._process.kill()
             self._process.wait(60)
+
+
+# In which servers start: a test, whose own settings must not be theirs, is the first that needs one.
+_initial_environment: dict[str, str] | None = None
+
+
+def start_servers_in(environment: Mapping[str, str]) -> None:
+    """Let servers import in this environment, whatever it has become when one is first needed."""
+    global _initial_environment
+    _initial_environment = dict(environment)
 
 
 _lock = threading.Lock()

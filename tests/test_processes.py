@@ -74,6 +74,18 @@ def test_an_import_that_changes_the_library_path_disables_no_server() -> None:
     assert _own({}, "-c", DESCRIBE)[0].startswith("['jax', 'mixnet', 'numpy']")
 
 
+def test_settings_of_the_test_that_needs_a_server_first_are_not_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    initial = dict(os.environ)
+    monkeypatch.setenv("JAX_LOG_COMPILES", "1")
+    server = processes._Server.start(("numpy", "jax"))
+    try:
+        assert server.serves(initial) and not server.serves(os.environ)
+    finally:
+        server.end()
+
+
 def test_options_of_python_and_setup_functions_start_a_fresh_process() -> None:
     assert _own({}, "-W", "ignore", "-c", DESCRIBE)[0].startswith("[] ")
     done = processes.Popen(
