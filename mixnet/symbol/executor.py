@@ -402,6 +402,8 @@ class Executor:
 
     def _in_order(self, out_grads: Any) -> list[NDArray | None]:
         """One gradient, or None, for each output."""
+        if out_grads is None:
+            return [None] * self._symbol.num_outputs
         names = self._symbol.list_outputs()
         if isinstance(out_grads, Mapping):
             missing = [name for name in names if name not in out_grads]

@@ -361,24 +361,32 @@ class HybridBlock(TracedBlock):
             ValueError: there is neither an array nor a symbol among the inputs, or both.
         """
         first = x
+        params: dict[str, Any]
         for each in (x, *args):
             if not isinstance(each, NDArray):
                 first = first_input(self, (x, *args))
                 break
         if isinstance(first, Symbol):
-            params: dict[str, Any] = {n: each.var() for n, each in self._reg_params.items()}
+            params = {n: each.var() for n, each in self._reg_params.items()}
             if isinstance(first, NumpySymbol):
                 params = {name: each.as_np_ndarray() for name, each in params.items()}
             with self.name_scope():
-                return self._hybrid(sym, x, args, params)
-        return self._hybrid(nd, x, args, self._own_arrays(first, x, args))
+                try:
+                    return self.hybrid_forward(sym, x, *args, **params)
+                except TypeError as error:
+                    self._explain(error, sym, x, args, params)
+                    raise
+        params = self._own_arrays(first, x, args) if self._reg_params else {}
+        try:
+            return self.hybrid_forward(nd, x, *args, **params)
+        except TypeError as error:
+            self._explain(error, nd, x, args, params)
+            raise
 
     def _own_arrays(
         self, first: NDArray, x: Tensor, args: tuple[object, ...]
     ) -> dict[str, NDArray]:
         """The arrays of the block's own parameters where its first input is; completes deferred ones."""
-        if not self._reg_params:
-            return {}
         context, waits = first.context, False
         try:
             params = arrays_on(self._reg_params, context)
@@ -402,19 +410,20 @@ class HybridBlock(TracedBlock):
                 f"Deferred initialization failed because shape cannot be inferred. {error}"
             ) from error
 
-    def _hybrid(
-        self, F: ModuleType, x: Tensor, args: tuple[Any, ...], params: dict[str, Any]
-    ) -> Any:
-        try:
-            return self.hybrid_forward(F, x, *args, **params)
-        except TypeError as error:
-            if isinstance(error, MXNetError):
-                raise
+    def _explain(
+        self,
+        error: TypeError,
+        F: ModuleType,
+        x: Tensor,
+        args: tuple[Any, ...],
+        params: dict[str, Any],
+    ) -> None:
+        """Raise what is wrong with the arguments of ``hybrid_forward``, if they caused its error."""
+        if not isinstance(error, MXNetError):
             function = partial(self.hybrid_forward, F)
             problem = refused(self, function, (x, *args), params)
-            if problem is None:
-                raise
-            raise problem from None
+            if problem is not None:
+                raise problem from None
 
     def hybrid_forward(self, F: ModuleType, x: Tensor, *args: Any, **kwargs: Any) -> Any:
         """Outputs from inputs, with operators from ``F``; parameters are passed by name.
