@@ -466,7 +466,7 @@ class Trainer:
             # Methods of subclasses may be overridden.
             gradients = None if type(each) is Parameter else each.list_grad()
             for place, data in enumerate(arrays):
-                gradient: Any = None if gradients is None else gradients[place]
+                own = None if gradients is None else gradients[place]
                 mark = None if data._link is None else data._link.mark
                 if mark is not None:
                     if not mark.fresh:
@@ -474,12 +474,10 @@ class Trainer:
                             continue
                         raise _stale(each, data)
                     marks.append(mark)
-                    if gradient is None:
-                        gradient = mark.gradient
                 indices, grads, weights = updates[place]
                 indices.append(i)
                 weights.append(data)
-                grads.append(gradient)
+                grads.append(mark.gradient if own is None and mark is not None else own)
         self._call_updaters(updates)
         writes = noted_writes()
         for mark in marks:

@@ -111,7 +111,10 @@ def _run(
     cls: type[NDArray],
 ) -> tuple[Results, tuple[Value, ...], list[Value]]:
     """The results as arrays of their own, the values that were read, and those of all outputs."""
-    values = tuple([each._value if each._link is None else each._read() for each in arrays])
+    listed = []
+    for each in arrays:
+        listed.append(each._value if each._link is None else each._read())
+    values = tuple(listed)
     if precision.rule is not None:
         values = fitted(op, statics, values)
     if arrays:

@@ -254,14 +254,17 @@ class HybridBlock(TracedBlock):
         if outputs is not None:
             return outputs
         leaves, structure = flatten(args)
-        if not leaves or any(isinstance(each, Symbol) for each in args):
+        if not leaves:
             return self.forward(*args)
-        key = self._key(leaves, structure)
-        if key not in self._without_graph:
+        for each in args:
+            if isinstance(each, Symbol):
+                return self.forward(*args)
+        without_graph = self._without_graph
+        if not without_graph or self._key(leaves, structure) not in without_graph:
             try:
                 return self._call_graph(leaves, structure)
             except UnknownSizeError:  # only a composed graph can be split, not a trace
-                self._without_graph.add(key)
+                without_graph.add(self._key(leaves, structure))
         return self.forward(*args)
 
     def _call_cached_op(self, *args: Any) -> Any:
@@ -285,19 +288,29 @@ class HybridBlock(TracedBlock):
         if self._has_backend() and not state.training and not state.recording:
             return self._call_backend(leaves, structure)
         program, op = self._program(leaves, structure)
+        has_sparse = False
+        for leaf in leaves:
+            if leaf._is_sparse:
+                has_sparse = True
         # Operators of sparse arrays have rules of their own, and results of other storage types.
-        if self._op_hook is not None or any(leaf._is_sparse for leaf in leaves):
+        if self._op_hook is not None or has_sparse:
             composition = self._composition(structure, len(leaves))
             if composition is not None:
                 return self._call_by_operator(composition, program, leaves)
-        values = [leaf._read() for leaf in leaves]
-        context = values[0].spec.context
+        inputs = []
+        for leaf in leaves:
+            inputs.append(leaf._read())
+        context = inputs[0].spec.context
         handles = program.parameter_handles(context)
-        inputs = [*values, *[handle._read() for handle in handles], *program.captured]
+        for handle in handles:
+            inputs.append(handle._read())
+        inputs += program.captured
         places = op.states if isinstance(op, PlacedGraph) else op.graph.states
-        holders = [*leaves, *handles]  # a state is a parameter, or an argument of the call
-        written = [holders[i] for i in places]
-        before = [inputs[i] for i in places]
+        written, before = [], []
+        if places:
+            holders = [*leaves, *handles]  # a state is a parameter, or an argument of the call
+            written = [holders[i] for i in places]
+            before = [inputs[i] for i in places]
         if isinstance(op, PlacedGraph):
             outputs, states = op.run(inputs)
             op.move_states(written, before, states)
