@@ -89,7 +89,8 @@ class Structure(NamedTuple):
         nodes: list[Any] = [None] * self.size
         if len(heads) != len(self.heads):
             return None
-        for (node, index), (place, own_index) in zip(heads, self.heads, strict=True):
+        for number, (place, own_index) in enumerate(self.heads):
+            node, index = heads[number]
             if index != own_index or (nodes[place] or node) is not node:
                 return None
             nodes[place] = node
@@ -97,7 +98,9 @@ class Structure(NamedTuple):
             node = nodes[place]
             if node.call is not call or node.op is None:  # freed
                 return None
-            for (source, index), (place, own_index) in zip(node.inputs, inputs, strict=True):
+            entries = node.inputs
+            for number, (place, own_index) in enumerate(inputs):
+                source, index = entries[number]
                 known = nodes[place]
                 if known is None:
                     nodes[place] = source

@@ -190,8 +190,8 @@ def _repeat_backward(
         elif node.op is not None or is_requested or mark is _FREED:
             return None
     starts = _head_values(heads, head_grads)
-    for start, spec in zip(starts, structure.gradients, strict=True):
-        if start.spec is not spec:
+    for number, start in enumerate(starts):
+        if start.spec is not structure.gradients[number]:
             return None
     _take_gradients(marks, _values_of(plan, nodes, starts))
     return nodes
@@ -225,7 +225,8 @@ def _take_gradients(marks: Sequence[Mark], gradients: Sequence[Any]) -> None:
     totals: dict[Mark, Value] = {}
     reached: set[Mark] = set()
     unreached: list[Mark] = []  # on the tape, but behind operators that stop gradients
-    for mark, value in zip(marks, gradients, strict=True):
+    for number, value in enumerate(gradients):
+        mark = marks[number]
         if value is None:
             unreached.append(mark)
             continue

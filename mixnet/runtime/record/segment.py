@@ -510,7 +510,9 @@ class Segment:
         first = results[0]
         if type(first) is not np.ndarray:
             in_flight.add(first.whole.array if type(first) is Shard else first)
-        computed = dict(zip(slots, results, strict=True))
+        computed = {}
+        for number, slot in enumerate(slots):
+            computed[slot] = results[number]
         var = self.var
         with self.lock:  # an alias created meanwhile would stay without an array
             for reference in self.references:

@@ -92,7 +92,6 @@ class NotedWrites(list[tuple[Any, str, Any, Any]]):
     __slots__ = ("__weakref__", "_placed", "_places", "start")
 
     def __init__(self) -> None:
-        super().__init__()
         self.start = 0  # of the innermost scope that may undo them
         self._places: dict[int, int] = {}  # id of an array -> where its latest write was noted
         self._placed = 0  # the number of writes that are in ``_places``

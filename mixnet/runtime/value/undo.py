@@ -26,7 +26,7 @@ class Writes(NotedWrites):
     __slots__ = ("owners",)
 
     def __init__(self) -> None:
-        super().__init__()
+        NotedWrites.__init__(self)
         self.owners: dict[int, Owner] = {}  # owners that the open scopes will restore
 
     def undo(self, start: int = 0) -> None:
