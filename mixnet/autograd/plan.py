@@ -160,7 +160,10 @@ class Plan(NamedTuple):
                 return results
         for op, statics, numbers, places, call in self.steps:
             scalars = nodes[numbers].scalars if numbers >= 0 else ()
-            operands = tuple([values[place] for place in places])
+            listed = []
+            for place in places:
+                listed.append(values[place])
+            operands = tuple(listed)
             if call is None:
                 values += record(op, statics, scalars, operands)
             else:
