@@ -39,6 +39,78 @@ class Step(NamedTuple):
     call: Any
 
 
+class Structure(NamedTuple):
+    """A tape that a plan is for, with numbers in place of nodes.
+
+    Args:
+        heads: the number of the node of each head, and the index of its output.
+        operations: the number, the call and the inputs (numbers and indices) of each operation, users before
+            the operations that they read.
+        leaves: the numbers of the nodes without inputs, and whether their gradients are requested.
+        size: the number of nodes.
+        gradients: the specs of the heads' gradients.
+    """
+
+    heads: tuple[tuple[int, int], ...]
+    operations: tuple[tuple[int, Any, tuple[tuple[int, int], ...]], ...]
+    leaves: tuple[tuple[int, bool], ...]
+    size: int
+    gradients: tuple[Any, ...]
+
+    @classmethod
+    def of(
+        cls,
+        positions: Mapping[Node, int],
+        heads: Sequence[Entry],
+        head_gradients: Sequence[Value],
+        variables: Sequence[Node],
+    ) -> Structure:
+        """The structure of a tape; the arguments are those of :func:`structure`."""
+        operations = [
+            (position, node.call, tuple([(positions[each], index) for each, index in node.inputs]))
+            for node, position in positions.items()
+            if node.inputs
+        ]
+        requested = {*variables}
+        leaves = [(i, node in requested) for node, i in positions.items() if not node.inputs]
+        return cls(
+            tuple([(positions[node], index) for node, index in heads]),
+            tuple(operations[::-1]),
+            tuple(leaves),
+            len(positions),
+            tuple([each.spec for each in head_gradients]),
+        )
+
+    def nodes_below(self, heads: Sequence[Entry]) -> list[Node] | None:
+        """The nodes of a tape in the order of their numbers; None if it has another structure.
+
+        Whether its leaves are those of the structure is left to the caller.
+        """
+        nodes: list[Any] = [None] * self.size
+        if len(heads) != len(self.heads):
+            return None
+        for number, (place, own_index) in enumerate(self.heads):
+            node, index = heads[number]
+            if index != own_index or (nodes[place] or node) is not node:
+                return None
+            nodes[place] = node
+        for place, call, inputs in self.operations:
+            node = nodes[place]
+            if node.call is not call or node.op is None:  # freed
+                return None
+            entries = node.inputs
+            for number, (place, own_index) in enumerate(inputs):
+                source, index = entries[number]
+                known = nodes[place]
+                if known is None:
+                    nodes[place] = source
+                elif known is not source:
+                    return None
+                if index != own_index:
+                    return None
+        return nodes if len({*nodes}) == self.size else None
+
+
 class Plan(NamedTuple):
     """How gradients are recorded.
 
@@ -52,6 +124,7 @@ class Plan(NamedTuple):
         batch: records all steps at once; None if they are recorded one by one.
         batch_results: numbers of the gradients among the values that are read and the batch's results.
         numbered: numbers of the nodes whose scalars the batch takes, in order.
+        structure: that of the tapes.
     """
 
     loads: tuple[tuple[int, int], ...]
@@ -61,6 +134,7 @@ class Plan(NamedTuple):
     batch: Batch | None = None
     batch_results: tuple[int | None, ...] = ()
     numbered: tuple[int, ...] = ()
+    structure: Structure | None = None
 
     def run(self, nodes: Sequence[Node], head_gradients: Sequence[Value]) -> list[Value | None]:
         """Record the gradients of a tape.
@@ -69,17 +143,27 @@ class Plan(NamedTuple):
             nodes: the nodes of the tape, in the order of the plan's numbers.
             head_gradients: one for each head.
         """
-        values = [nodes[number].values[place] for number, place in self.loads]
+        values = []
+        for number, place in self.loads:
+            values.append(nodes[number].values[place])
         values += head_gradients
         if self.batch is not None:
-            scalars_of_all = [nodes[number].scalars for number in self.numbered]
+            scalars_of_all = []
+            for number in self.numbered:
+                scalars_of_all.append(nodes[number].scalars)
             recorded = self.batch.record(values, scalars_of_all)
             if recorded is not None:
                 values += recorded
-                return [None if i is None else values[i] for i in self.batch_results]
+                results: list[Value | None] = []
+                for i in self.batch_results:
+                    results.append(None if i is None else values[i])
+                return results
         for op, statics, numbers, places, call in self.steps:
             scalars = nodes[numbers].scalars if numbers >= 0 else ()
-            operands = tuple([values[place] for place in places])
+            listed = []
+            for place in places:
+                listed.append(values[place])
+            operands = tuple(listed)
             if call is None:
                 values += record(op, statics, scalars, operands)
             else:
@@ -114,6 +198,7 @@ def _writes_states(node: Node) -> bool:
 
 
 _plans: dict[Any, Plan] = {}
+_latest: dict[Any, tuple[Plan, Structure]] = {}
 _size = 0
 
 
@@ -190,11 +275,24 @@ def known(key: object) -> Plan | None:
     return _plans.get(key)
 
 
+def latest(heads: Sequence[Entry]) -> tuple[Plan, Structure] | None:
+    """The plan of the last tape whose first head was computed by the same call, with its structure."""
+    return _latest.get(heads[0].node.call)
+
+
+def note_latest(plan: Plan, heads: Sequence[Entry]) -> None:
+    """Note that a plan was used for a tape with these heads."""
+    call = heads[0].node.call
+    if call is not None and plan.structure is not None:
+        _latest[call] = plan, plan.structure
+
+
 def keep(key: object, plan: Plan, nodes: int) -> None:
     """Store a plan for tapes of one structure, with this number of nodes."""
     global _size
     if len(_plans) >= MOST_PLANS or _size + nodes > MOST_NODES:
         _plans.clear()
+        _latest.clear()
         _size = 0
     _plans[key] = plan
     _size += nodes

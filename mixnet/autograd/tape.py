@@ -20,7 +20,7 @@ from mixnet.runtime.record.record import record as record_operation
 from mixnet.runtime.record.record import record_call
 from mixnet.runtime.value.change import Change, change
 from mixnet.runtime.value.handle import Handle
-from mixnet.runtime.value.state import note_writes, state
+from mixnet.runtime.value.state import state
 from mixnet.runtime.value.undo import all_or_nothing
 from mixnet.runtime.value.value import Spec, Value
 
@@ -150,10 +150,51 @@ def backward(
         raise GradientError(
             "backward: no head was given; give an array, or a list of at least one."
         )
-    tape = Tape(heads)
-    unrecorded(partial(_backward, tape, heads, head_grads))
+    entries = _entries_of(heads)
+    nodes = unrecorded(partial(_repeat_backward, entries, heads, head_grads))
+    if nodes is None:
+        tape = Tape(heads)
+        unrecorded(partial(_backward, tape, heads, head_grads))
+        nodes = tape.nodes
     if not retain_graph:
-        tape.release()
+        _release(nodes)
+
+
+def _repeat_backward(
+    entries: Sequence[Entry],
+    heads: Sequence[Handle],
+    head_grads: Handle | Sequence[Handle | None] | None,
+) -> list[Node] | None:
+    """Backward of a tape that has the structure of the last one with such heads: returns its nodes.
+
+    Returns None, and writes nothing, if the tape has to be looked at.
+    """
+    latest = None if state.trace is not None else plans.latest(entries)
+    if latest is None:
+        return None
+    plan, structure = latest
+    nodes = structure.nodes_below(entries)
+    if nodes is None:
+        return None
+    marks: list[Mark] = []
+    for number, is_requested in structure.leaves:
+        node = nodes[number]
+        mark = node.statics
+        if type(mark) is Mark:
+            if node.op is not None or mark.gradient._is_sparse:
+                return None
+            if (mark.request != "null") is not is_requested:
+                return None
+            if is_requested:
+                marks.append(mark)
+        elif node.op is not None or is_requested or mark is _FREED:
+            return None
+    starts = _head_values(heads, head_grads)
+    for number, start in enumerate(starts):
+        if start.spec is not structure.gradients[number]:
+            return None
+    _take_gradients(marks, _values_of(plan, nodes, starts))
+    return nodes
 
 
 def _backward(
@@ -166,18 +207,26 @@ def _backward(
         entries = [Entry(node) for node in variables]
         by_rows = [Entry(n) for n in variables if n.statics.gradient.stype == "row_sparse"]
         gradients = tape.gradients(starts, entries, row_sparse=by_rows)
-    marks = [node.statics for node in variables]
-    all_or_nothing(partial(_take_gradients, marks, gradients))
+    marks: list[Mark] = []
+    is_dense = True
+    for node in variables:
+        mark = node.statics
+        marks.append(mark)
+        if mark.gradient._is_sparse:
+            is_dense = False
+    if is_dense:  # one change writes them all
+        _take_gradients(marks, gradients)
+    else:
+        all_or_nothing(partial(_take_gradients, marks, gradients))
 
 
 def _take_gradients(marks: Sequence[Mark], gradients: Sequence[Any]) -> None:
     """Write gradients, one for each version of a variable, and mark the variables fresh."""
-    note_writes([(mark, "fresh", mark.fresh, True) for mark in marks])
     totals: dict[Mark, Value] = {}
     reached: set[Mark] = set()
     unreached: list[Mark] = []  # on the tape, but behind operators that stop gradients
-    for mark, value in zip(marks, gradients, strict=True):
-        mark.fresh = True
+    for number, value in enumerate(gradients):
+        mark = marks[number]
         if value is None:
             unreached.append(mark)
             continue
@@ -192,11 +241,13 @@ def _take_gradients(marks: Sequence[Mark], gradients: Sequence[Any]) -> None:
         if mark not in totals and mark not in reached and mark.request == "write":
             zeros = mark.gradient._zeros_like()
             totals[mark] = zeros._read()
-    change(partial(_write_gradients, totals))
+    change(partial(_write_gradients, totals, marks))
 
 
-def _write_gradients(totals: Mapping[Mark, Value], attempt: Change) -> None:
-    """Write, or add, the gradients of all variables at once."""
+def _write_gradients(totals: Mapping[Mark, Value], marks: Sequence[Mark], attempt: Change) -> None:
+    """Write, or add, the gradients of all variables at once, and mark the variables fresh."""
+    for mark in marks:
+        attempt.set_flag(mark, "fresh", True)
     for mark, value in totals.items():
         if mark.request == "add":
             attempt.reads(mark.gradient)
@@ -277,20 +328,30 @@ class _HeadsError(GradientError, CheckError, mxnet_name="AssertionError"):
     """The number of head gradients is not that of the heads."""
 
 
+def _entries_of(heads: Sequence[Handle]) -> list[Entry]:
+    """The heads on their tape.
+
+    Raises:
+        GradientError: a head was not recorded.
+    """
+    entries = []
+    for i, head in enumerate(heads):
+        value = head._head_value()
+        if value.node is None:
+            raise GradientError(
+                f"Cannot differentiate head {i} of shape {value.spec.shape}: it was not "
+                f"computed from a variable inside autograd.record(). Call attach_grad() on "
+                f"the inputs, and compute it inside `with autograd.record():`."
+            )
+        entries.append(Entry(value.node, value.index))
+    return entries
+
+
 class Tape:
     """The recorded operations below some heads; ``marked`` are the nodes of variables."""
 
     def __init__(self, heads: Sequence[Handle]):
-        self.heads = []
-        for i, head in enumerate(heads):
-            value = head._head_value()
-            if value.node is None:
-                raise GradientError(
-                    f"Cannot differentiate head {i} of shape {value.spec.shape}: it was not "
-                    f"computed from a variable inside autograd.record(). Call attach_grad() on "
-                    f"the inputs, and compute it inside `with autograd.record():`."
-                )
-            self.heads.append(Entry(value.node, value.index))
+        self.heads = _entries_of(heads)
         self.positions, self._walked = plans.walk([entry.node for entry in self.heads])
         self.nodes = nodes = list(self.positions)
         self.marked = []
@@ -333,11 +394,13 @@ class Tape:
             if plan_and_gradients is None:
                 return None
             plan, values = plan_and_gradients
+            structure = plans.Structure.of(self.positions, self.heads, head_gradients, variables)
+            plan = plan._replace(structure=structure)
             plans.keep(key, plan, len(nodes))
+            _move_passed(plan, nodes)
         else:
-            values = plan.run(nodes, head_gradients)
-        if plan.passed:
-            move_all([nodes[number] for number in plan.passed])
+            values = _values_of(plan, nodes, head_gradients)
+        plans.note_latest(plan, self.heads)
         return values
 
     def _plan(
@@ -391,17 +454,36 @@ class Tape:
         return results
 
     def release(self) -> None:
-        """Drop the values that the tape holds; a second backward is an error afterwards.
+        """Drop the values that the tape holds; a second backward is an error afterwards."""
+        _release(self.nodes)
 
-        Its results are constants from then on: a recurrent network that continues from the last states of one
-        batch is trained on the next batch only.
-        """
-        if _without_request:
-            _drop_marks(self.nodes)
-        for node in self.nodes:
-            if node.op is not None:
-                node.op, node.statics, node.values, node.inputs = None, _FREED, None, ()  # type: ignore[assignment]
-                node.moves = ()
+
+def _values_of(
+    plan: plans.Plan, nodes: Sequence[Node], head_gradients: Sequence[Value]
+) -> list[Value | None]:
+    """The gradients of a tape that a plan is for."""
+    values = plan.run(nodes, head_gradients)
+    _move_passed(plan, nodes)
+    return values
+
+
+def _move_passed(plan: plans.Plan, nodes: Sequence[Node]) -> None:
+    if plan.passed:
+        move_all([nodes[number] for number in plan.passed])
+
+
+def _release(nodes: Iterable[Node]) -> None:
+    """Drop the values that a tape holds.
+
+    Its results are constants from then on: a recurrent network that continues from the last states of one
+    batch is trained on the next batch only.
+    """
+    if _without_request:
+        _drop_marks(nodes)
+    for node in nodes:
+        if node.op is not None:
+            node.op, node.statics, node.values, node.inputs = None, _FREED, None, ()  # type: ignore[assignment]
+            node.moves = ()
 
 
 def _entries_kept_by(node: Node) -> list[Entry]:

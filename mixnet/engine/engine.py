@@ -302,7 +302,8 @@ class Engine(ABC):
         try:
             task.state = State.RUNNING
             if error is None:
-                self._call(task)
+                # As _call does, without a call.
+                task.work() if task.context is None else task.context.run(task.work)
         except Exception as raised:
             error = self._note(task, raised)
         except BaseException:  # KeyboardInterrupt also ends this thread's program

@@ -52,6 +52,14 @@ def flatten(arguments: object) -> tuple[list[Any], Any]:
     """Arrays of nested lists, tuples and dicts, and the structure without them."""
     if isinstance(arguments, NDArray):
         return [arguments], type(arguments)
+    if type(arguments) is tuple:
+        kinds = []
+        for each in arguments:
+            if not isinstance(each, NDArray):
+                break
+            kinds.append(type(each))
+        else:  # only arrays, as in most calls
+            return list(arguments), (tuple, tuple(kinds))
     if isinstance(arguments, (list, tuple)):
         parts = [flatten(each) for each in arguments]
         leaves = [leaf for part, _ in parts for leaf in part]
@@ -116,7 +124,10 @@ class Program:
 
     def parameter_handles(self, context: Context) -> list[NDArray]:
         """The parameters' arrays on a context, in the order of the graph's inputs."""
-        return [each._on(context) for each in self.parameters]  # only forward calls their data()
+        handles = []
+        for each in self.parameters:
+            handles.append(each._on(context))  # only forward calls their data()
+        return handles
 
 
 class Traced(Program):

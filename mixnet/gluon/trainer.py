@@ -311,6 +311,10 @@ class Trainer:
         """
         self._check_and_rescale_grad(self._per_sample(batch_size))
         self._prepare()
+        if self._kvstore is None and _STEP.are_those_of(self):
+            update_all(self._updaters, partial(self._update_devices, ignore_stale_grad))
+            flush("Trainer.step")
+            return
         if self._is_dense_on_store():
             self._step_on_store(ignore_stale_grad)
             return
@@ -324,8 +328,6 @@ class Trainer:
                 for each, arrays in [(each, arrays_of(each)) for _, each in self._learned()]:
                     self._check_fresh(each, arrays)
             step()
-        elif self._kvstore is None and _STEP.are_those_of(self):
-            self._update(ignore_stale_grad)
         else:
             update_all(self._updaters, step)
         flush("Trainer.step")
@@ -456,29 +458,35 @@ class Trainer:
     ) -> None:
         """Update parameters, given with their numbers and arrays; marks their gradients as used."""
         # Of each context numbers, gradients and arrays.
-        updates: list[tuple[list[int], list[Any], list[Any]]] = [
-            ([], [], []) for _ in self._updaters
-        ]
-        writes = noted_writes()
+        updates: list[tuple[list[int], list[Any], list[Any]]] = []
+        for _ in self._updaters:
+            updates.append(([], [], []))
+        marks = []
         for i, each, arrays in learned:
-            if not ignore_stale_grad:
-                self._check_fresh(each, arrays)
-            gradients: Sequence[Any] = [None] * len(arrays)  # those of the marks
-            if type(each) is not Parameter:
-                gradients = each.list_grad()  # may be overridden
-            rows = zip(updates, arrays, gradients, strict=True)
-            for (indices, grads, weights), data, gradient in rows:
+            # Methods of subclasses may be overridden.
+            gradients = None if type(each) is Parameter else each.list_grad()
+            for place, data in enumerate(arrays):
+                own = None if gradients is None else gradients[place]
                 mark = None if data._link is None else data._link.mark
-                if mark is None or mark.fresh or not ignore_stale_grad:
-                    indices.append(i)
-                    weights.append(data)
-                    if gradient is None and mark is not None:
-                        gradient = mark.gradient
-                    grads.append(gradient)
                 if mark is not None:
-                    if writes is not None:
-                        writes.append((mark, "fresh", mark.fresh, False))
-                    mark.fresh = False
+                    if not mark.fresh:
+                        if ignore_stale_grad:
+                            continue
+                        raise _stale(each, data)
+                    marks.append(mark)
+                indices, grads, weights = updates[place]
+                indices.append(i)
+                weights.append(data)
+                grads.append(mark.gradient if own is None and mark is not None else own)
+        self._call_updaters(updates)
+        writes = noted_writes()
+        for mark in marks:
+            if writes is not None:
+                writes.append((mark, "fresh", mark.fresh, False))
+            mark.fresh = False
+
+    def _call_updaters(self, updates: list[tuple[list[int], list[Any], list[Any]]]) -> None:
+        """Update arrays, given for each context as numbers, gradients and arrays."""
         if self._amp_loss_scaler is not None:
             by_parameter = [list(zip(*each, strict=True)) for each in updates]
             self._amp_loss_scaler.update(self._updaters, by_parameter)
@@ -497,12 +505,7 @@ class Trainer:
         for data in arrays:
             mark = data._link.mark if data._link is not None else None
             if mark is not None and not mark.fresh:
-                raise UserWarning(
-                    f"Gradient of Parameter `{parameter.name}` on context {data.context} has not "
-                    f"been updated by backward since last `step`. Compute the loss within "
-                    f"autograd.record() and call its backward() before each step; if the loss leaves "
-                    f"out some Parameters on purpose, call step with ignore_stale_grad=True."
-                )
+                raise _stale(parameter, data)
 
     # ---- states ---------------------------------------------------------------------------------
 
@@ -570,6 +573,15 @@ class Trainer:
 _STEP = Methods(Trainer, "_allreduce_grads", "_update")
 _CALL = Updater.__call__
 _SET_STATES = Methods(Updater, "set_states")
+
+
+def _stale(parameter: Parameter, data: NDArray) -> UserWarning:
+    return UserWarning(
+        f"Gradient of Parameter `{parameter.name}` on context {data.context} has not "
+        f"been updated by backward since last `step`. Compute the loss within "
+        f"autograd.record() and call its backward() before each step; if the loss leaves "
+        f"out some Parameters on purpose, call step with ignore_stale_grad=True."
+    )
 
 
 def _as_parameters(params: object) -> list[Parameter]:

@@ -151,7 +151,11 @@ def _update_params(
 
     def update_devices() -> None:
         for k in range(num_device):
-            updates = [(i * num_device + k, g[k], w[k]) for i, _, w, g in trained]
-            updater(*(list(column) for column in zip(*updates, strict=True)))
+            numbers, grads, weights = [], [], []
+            for i, _, w, g in trained:
+                numbers.append(i * num_device + k)
+                grads.append(g[k])
+                weights.append(w[k])
+            updater(numbers, grads, weights)
 
     update_all([updater], update_devices)

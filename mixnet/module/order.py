@@ -27,9 +27,12 @@ def require(module: object, *stages: str) -> None:
     Raises:
         CheckError: one is not; names the method and what to call first.
     """
-    missing = [stage for stage in stages if not getattr(module, stage)]
-    if not missing:
+    for stage in stages:
+        if not getattr(module, stage):
+            break
+    else:
         return
+    missing = [stage for stage in stages if not getattr(module, stage)]
     method = sys._getframe(1).f_code.co_name
     calls = [_STAGES[stage][1] for stage in missing]
     raise CheckError(

@@ -111,7 +111,10 @@ def _run(
     cls: type[NDArray],
 ) -> tuple[Results, tuple[Value, ...], list[Value]]:
     """The results as arrays of their own, the values that were read, and those of all outputs."""
-    values = tuple([each._value if each._link is None else each._read() for each in arrays])
+    listed = []
+    for each in arrays:
+        listed.append(each._value if each._link is None else each._read())
+    values = tuple(listed)
     if precision.rule is not None:
         values = fitted(op, statics, values)
     if arrays:
@@ -362,24 +365,19 @@ def _look_up(
     if cls is not array_class and not _accepts(cls, array_class):
         return None
     values = []
-    specs = []
+    key: list[Any] = [bool(local.training)]
     for each in arrays:
         if type(each) is not cls:
             return None
         value = each._value if each._link is None else each._read()
         values.append(value)
-        specs.append(value.spec)
-    arguments = attributes.values()
-    types = [*map(type, arguments)]
-    key = (
-        bool(local.training),
-        *attributes,
-        *arguments,
-        *(kinds(arguments) if tuple in types else types),
-        *specs,
-    )
+        key.append(value.spec)
+    for name, argument in attributes.items():
+        kind = type(argument)
+        key += (name, argument, tuple(kinds((argument,))) if kind is tuple else kind)
+    whole_key = tuple(key)
     try:
-        return cls, key, tuple(values), known.get(key)
+        return cls, whole_key, tuple(values), known.get(whole_key)
     except TypeError:  # a list as a value
         return None
 

@@ -350,10 +350,14 @@ def install_sparse(cls: Any) -> None:
     cls.__abs__ = lambda self: invoke(find("abs"), (self,), {})
 
 
+_NEGATIVE = find("negative")
+
+
 def _negative(self: NDArray) -> Any:
-    if self.dtype == np.bool_:  # the negative of a truth is a number
+    value = self._read()
+    if value.spec.dtype.kind == "b":  # the negative of a truth is a number
         return self * -1
-    return type(self)._wrap(record(find("negative"), (), (), (self._read(),))[0])
+    return type(self)._wrap(record(_NEGATIVE, (), (), (value,))[0])
 
 
 def _absolute(self: NDArray) -> Any:

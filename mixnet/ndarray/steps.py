@@ -50,8 +50,7 @@ def run_steps(steps: Sequence[Step]) -> None:
     Steps with sparse arrays, parts of other arrays, or arrays that an earlier step has are written on
     their own.
     """
-    arrays = [each for step in steps for each in step.arrays]
-    if len({*map(id, arrays)}) == len(arrays) and _is_plain(arrays):
+    if _are_independent(steps):
         _run_together(steps)
         return
     batch: list[Step] = []
@@ -68,6 +67,24 @@ def run_steps(steps: Sequence[Step]) -> None:
         batch.append(step)
         arrays_of_others.update(identities)
     _run_together(batch)
+
+
+def _are_independent(steps: Sequence[Step]) -> bool:
+    """Whether all arrays of steps are plain, and none is an array of two steps."""
+    identities: set[int] = set()
+    number, dense = 0, None
+    for _, arrays, _ in steps:
+        for each in arrays:  # as _is_plain does, without calls
+            if type(each) is not dense:
+                if not isinstance(each, NDArray) or each._is_sparse:
+                    return False
+                dense = type(each)
+            link = each._link
+            if link is not None and link.base is not None:
+                return False
+            identities.add(id(each))
+            number += 1
+    return len(identities) == number
 
 
 def _is_plain(arrays: Sequence[NDArray]) -> bool:
@@ -112,8 +129,10 @@ def _run_and_write_all(bound: list[tuple[Any, ...]], attempt: Change) -> None:
         changed = rule.changed(statics, len(arrays)) if rule.states else None
         for place in changed or ():
             attempt.reads(arrays[place])
-        values = tuple([each._read() if recording else each._value for each in arrays])
-        outputs = record(rule, statics, scalars, values)
+        values = []
+        for each in arrays:
+            values.append(each._read() if recording else each._value)
+        outputs = record(rule, statics, scalars, tuple(values))
         output = outputs[0]
         if weight._value.spec is not output.spec:
             output = fitted_target(rule, weight, output)

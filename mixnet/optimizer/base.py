@@ -49,6 +49,9 @@ def only_steps(update: Update) -> Update:
 
 _LR_MULT, _WD_MULT = attrgetter("lr_mult"), attrgetter("wd_mult")
 
+_CONSTANT = frozenset({int, float, bool, str, type(None)})
+"""The types of most attributes of optimizers."""
+
 _HALF = (np.float16, bfloat16.type)
 
 
@@ -266,12 +269,11 @@ class Optimizer:
         parameters = self.param_dict
         if not parameters:
             return [self._mult(index, table) for index in indices]
-        if parameters.keys() >= {*indices}:
-            return [*map(own, map(parameters.__getitem__, indices))]
-        return [
-            own(parameters[index]) if index in parameters else self._mult(index, table)
-            for index in indices
-        ]
+        factors = []
+        for index in indices:
+            known = index in parameters
+            factors.append(own(parameters[index]) if known else self._mult(index, table))
+        return factors
 
     def _mult(self, index: Index, table: Mapping[Index, float]) -> float:
         if index in table:
@@ -283,7 +285,10 @@ class Optimizer:
     def _get_lrs(self, indices: Sequence[Index]) -> list[Any]:
         """Learning rates of parameters now."""
         lr = self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
-        return [lr * mult for mult in self._lr_mults(indices)]
+        rates = self._lr_mults(indices)
+        for place, mult in enumerate(rates):
+            rates[place] = lr * mult
+        return rates
 
     def _get_lr(self, index: Index) -> Any:
         return self._get_lrs([index])[0]
@@ -291,7 +296,10 @@ class Optimizer:
     def _get_wds(self, indices: Sequence[Index]) -> list[Any]:
         """Weight decays of parameters."""
         wd = self.wd
-        return [wd * mult for mult in self._mults(indices, _WD_MULT, self.wd_mult)]
+        decays = self._mults(indices, _WD_MULT, self.wd_mult)
+        for place, mult in enumerate(decays):
+            decays[place] = wd * mult
+        return decays
 
     def _get_wd(self, index: Index) -> Any:
         return self._get_wds([index])[0]
@@ -322,7 +330,10 @@ class Optimizer:
         attributes = vars(self)
         dicts = [attributes, *self._all_index_update_counts.values()]
         for each in attributes.values():
-            if type(each) is dict:
+            kind = type(each)
+            if kind in _CONSTANT:
+                continue
+            if kind is dict:
                 dicts.append(each)
             elif isinstance(each, Optimizer):
                 dicts += each._changing()

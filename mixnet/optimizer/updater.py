@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -62,30 +62,41 @@ class Updater:
         optimizer = self.optimizer
         if weights:
             optimizer._set_current_context(weights[0].context.device_id)
-        synced = self.states_synced
+        states, synced = self.states, self.states_synced
+        own_states, dtypes = [], set()
         for i, w in zip(indices, weights, strict=True):
-            if i not in self.states:
-                self.states[i] = optimizer.create_state_multi_precision(i, w)
-            elif synced.get(i):
-                continue
-            else:
-                self.states[i] = self.sync_state_context(self.states[i], w.context)
-            synced[i] = True
-        calls = self._calls(indices, weights, grads)
+            if i not in states:
+                states[i] = optimizer.create_state_multi_precision(i, w)
+                synced[i] = True
+            elif not synced.get(i):
+                states[i] = self.sync_state_context(states[i], w.context)
+                synced[i] = True
+            own_states.append(states[i])
+            dtypes.add(w.dtype)
+        calls = self._calls(indices, weights, grads, own_states, dtypes)
         if optimizer._updates_by_steps():
-            run_steps([each for call in calls for each in optimizer._steps_or_update(*call)])
+            steps = []
+            for call in calls:
+                steps += optimizer._steps_or_update(*call)
+            run_steps(steps)
             return
         for call in calls:
             optimizer.update_multi_precision(*call)
 
-    def _calls(self, indices: list[Any], weights: list[Any], grads: list[Any]) -> list[Any]:
+    def _calls(
+        self,
+        indices: list[Any],
+        weights: list[Any],
+        grads: list[Any],
+        states: list[Any],
+        dtypes: Collection[Any],
+    ) -> list[Any]:
         """What the optimizer is called with: one parameter, or where it takes them so, several."""
         if not self.aggregate_updates:
-            states = [self.states[i] for i in indices]
             return list(zip(indices, weights, grads, states, strict=True))
         size = self.optimizer.aggregate_num
-        if len(weights) <= size and len({w.dtype for w in weights}) == 1:
-            return [(indices, weights, grads, [self.states[i] for i in indices])]
+        if len(weights) <= size and len(dtypes) == 1:
+            return [(indices, weights, grads, states)]
         by_dtype: dict[Any, list[int]] = defaultdict(list)
         for place, w in enumerate(weights):
             by_dtype[w.dtype].append(place)
@@ -95,10 +106,7 @@ class Updater:
             for start in range(0, len(places), size)
         ]
         return [
-            tuple(
-                [each[p] for p in chunk]
-                for each in (indices, weights, grads, [self.states[i] for i in indices])
-            )
+            tuple([each[p] for p in chunk] for each in (indices, weights, grads, states))
             for chunk in chunks
         ]
 
@@ -163,8 +171,12 @@ def update_all(
         update: the function.
         owners: what it changes besides arrays and optimizers.
     """
-    optimizers = [each.optimizer for each in updaters if isinstance(each, Updater)]
-    all_or_nothing(update, [*optimizers, *owners])
+    changing: list[Owner] = []
+    for each in updaters:
+        if isinstance(each, Updater):
+            changing.append(each.optimizer)
+    changing += owners
+    all_or_nothing(update, changing)
 
 
 def get_updater(optimizer: Optimizer) -> Updater:

@@ -17,7 +17,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from operator import is_
 from types import CodeType, FrameType, FunctionType
 from typing import Any, TypeVar
 
@@ -154,9 +153,12 @@ def _is_asleep(frame: FrameType | None) -> bool:
 def wrap_handlers() -> None:
     """Wrap handlers that the program has installed since the last call. Only the main thread can do this."""
     global _last_handlers
-    handlers = [*map(_signal.getsignal, _SIGNALS)]
-    if all(map(is_, handlers, _last_handlers)):  # as nearly always
+    for place, number in enumerate(_SIGNALS):
+        if _signal.getsignal(number) is not _last_handlers[place]:
+            break
+    else:  # as nearly always
         return
+    handlers = [*map(_signal.getsignal, _SIGNALS)]
     if threading.current_thread() is not threading.main_thread():
         return
     for number, handler in zip(_SIGNALS, handlers, strict=True):

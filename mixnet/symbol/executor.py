@@ -255,8 +255,12 @@ class Executor:
         for name, array in kwargs.items():
             self._feed(name, array)
         outputs, watched = self._computed(bool(is_train), bool(is_train))
-        self._recorded = [NDArray._wrap(value) for value in outputs] if is_train else []
-        plain = [value.alias() for value in outputs]
+        recorded, plain = [], []
+        for value in outputs:
+            if is_train:
+                recorded.append(NDArray._wrap(value))
+            plain.append(value.alias())
+        self._recorded = recorded
         if self._outputs and not self._has_new_shapes(plain):
             for handle, value in zip(self._outputs, plain, strict=True):
                 handle._write(value)
@@ -280,17 +284,24 @@ class Executor:
     def _computed(self, record: bool, training: bool) -> tuple[list[Value], list[Value]]:
         """Outputs, on the tape with ``record``, and what a monitor watches besides."""
         handles = [*self._arg_dict.values(), *self._aux_dict.values()]
-        values = [handle._read() for handle in handles]
+        values = []
+        for handle in handles:
+            values.append(handle._read())
         before = self._mark(values) if record else []
         if record:
             self._values_read = self._references(values)
         with RecordingScope(record, training):
             outputs = self._run(training, values)
-        marked = {id(value) for value, _ in before}
-        outputs = [_own(value) if id(value) in marked else value for value in outputs]
+        marked = set()
+        for value, _ in before:
+            marked.add(id(value))
+        for place, output in enumerate(outputs):
+            if id(output) in marked:
+                outputs[place] = _own(output)
         for value, node in before:
             value.node = node
-        return outputs[: self._symbol.num_outputs], outputs[self._symbol.num_outputs :]
+        number = self._symbol.num_outputs
+        return outputs[:number], outputs[number:]
 
     def _mark(self, values: list[Value]) -> list[tuple[Value, Any]]:
         """Make the arguments with gradients variables of the tape; returns what they were.
@@ -379,7 +390,10 @@ class Executor:
 
     def _references(self, values: Sequence[Value]) -> list[weakref.ref[Value]]:
         """Weak: the memory may be taken over by the update of parameters."""
-        return [weakref.ref(values[position]) for position, _ in self._dense]
+        references = []
+        for position, _ in self._dense:
+            references.append(weakref.ref(values[position]))
+        return references
 
     def _read_what_was_written(self) -> None:
         """Make the tape hold the arguments as they are now.
@@ -387,12 +401,14 @@ class Executor:
         As in MXNet, a label that was computed from the outputs can be written after ``forward``: backward
         reads it, and the results that ``forward`` left.
         """
-        now = [array._read() for _, array in self._dense]
-        written = {
-            id(value): new
-            for reference, new in zip(self._values_read, now, strict=True)
-            if (value := reference()) is not None and value is not new
-        }
+        now = []
+        written = {}
+        for (_, array), reference in zip(self._dense, self._values_read, strict=True):
+            new = array._read()
+            now.append(new)
+            value = reference()
+            if value is not None and value is not new:
+                written[id(value)] = new
         if not written:
             return
         for node in topological(output._read().node for output in self._recorded):
@@ -402,6 +418,8 @@ class Executor:
 
     def _in_order(self, out_grads: Any) -> list[NDArray | None]:
         """One gradient, or None, for each output."""
+        if out_grads is None:
+            return [None] * self._symbol.num_outputs
         names = self._symbol.list_outputs()
         if isinstance(out_grads, Mapping):
             missing = [name for name in names if name not in out_grads]

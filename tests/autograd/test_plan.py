@@ -17,6 +17,7 @@ from mixnet.autograd import plan, tape
 def _forgotten() -> Iterator[None]:
     """Each test starts without plans."""
     plan._plans.clear()
+    plan._latest.clear()
     yield
 
 
@@ -68,6 +69,7 @@ def test_a_second_backward_reuses_the_plan(
     others = gradients(FUNCTIONS[name], *inputs[2:])
     assert len(derivations) == 1
     monkeypatch.setattr(plan, "structure", lambda *args: None)
+    monkeypatch.setattr(plan, "latest", lambda heads: None)
     for planned, arrays in ((first, inputs[:2]), (again, inputs[:2]), (others, inputs[2:])):
         derived = gradients(FUNCTIONS[name], *arrays)
         assert len(derived) == len(planned) == 2
@@ -128,6 +130,57 @@ def test_a_retained_tape_can_be_differentiated_again(derivations: list[int]) -> 
     assert x.grad.asnumpy().tolist() == [6.0, 12.0] and len(derivations) == 1
 
 
+def test_a_tape_of_a_known_structure_is_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    walks = []
+    walk = plan.walk
+    monkeypatch.setattr(plan, "walk", lambda heads: walks.append(1) or walk(heads))
+    for _ in range(4):
+        gradients(lambda x, y: (x * y).sum(), np.ones((2,)), np.ones((2,)))
+    assert len(walks) == 1
+
+
+def test_a_freed_tape_of_a_known_structure_is_an_error() -> None:
+    x = nd.array([1.0, 2.0])
+    x.attach_grad()
+    for _ in range(3):
+        with autograd.record():
+            y = (x * x).sum()
+        y.backward()
+        with pytest.raises(mx.MXNetError, match="freed by an earlier backward"):
+            y.backward()
+    assert x.grad.asnumpy().tolist() == [2.0, 4.0]
+
+
+def test_results_of_a_freed_tape_are_constants_each_time() -> None:
+    x, w = nd.array([1.0, 2.0]), nd.array([3.0, 4.0])
+    x.attach_grad()
+    w.attach_grad()
+    for _ in range(3):
+        with autograd.record():
+            y = x * x
+            first = y.sum()
+        first.backward()
+        with autograd.record():
+            second = (y * w).sum()
+        second.backward()
+        assert x.grad.asnumpy().tolist() == [2.0, 4.0]
+        assert w.grad.asnumpy().tolist() == [1.0, 4.0]
+
+
+def test_a_result_in_place_of_a_variable_is_another_structure() -> None:
+    x, w = nd.array([1.0, 2.0]), nd.array([3.0, 4.0])
+    x.attach_grad()
+    w.attach_grad()
+    for is_result in (False, True, False, True):
+        with autograd.record():
+            factor = nd.exp(x) if is_result else x
+            (factor * w).sum().backward()
+        value = np.exp([1.0, 2.0]) if is_result else np.array([1.0, 2.0])
+        slope = value if is_result else 1.0
+        np.testing.assert_allclose(w.grad.asnumpy(), value, rtol=1e-6)
+        np.testing.assert_allclose(x.grad.asnumpy(), slope * np.array([3.0, 4.0]), rtol=1e-6)
+
+
 def test_functions_in_python_run_every_time() -> None:
     calls = []
 
@@ -180,4 +233,4 @@ def test_plans_are_forgotten_when_there_are_too_many(
     for n in range(1, 12):
         (actual,) = gradients(lambda x: (x * 2).sum(), np.ones((n,)))
         assert (actual == 2).all()
-        assert len(plan._plans) <= 7
+        assert len(plan._plans) <= 7 and len(plan._latest) <= 7

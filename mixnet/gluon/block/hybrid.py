@@ -254,14 +254,17 @@ class HybridBlock(TracedBlock):
         if outputs is not None:
             return outputs
         leaves, structure = flatten(args)
-        if not leaves or any(isinstance(each, Symbol) for each in args):
+        if not leaves:
             return self.forward(*args)
-        key = self._key(leaves, structure)
-        if key not in self._without_graph:
+        for each in args:
+            if isinstance(each, Symbol):
+                return self.forward(*args)
+        without_graph = self._without_graph
+        if not without_graph or self._key(leaves, structure) not in without_graph:
             try:
                 return self._call_graph(leaves, structure)
             except UnknownSizeError:  # only a composed graph can be split, not a trace
-                self._without_graph.add(key)
+                without_graph.add(self._key(leaves, structure))
         return self.forward(*args)
 
     def _call_cached_op(self, *args: Any) -> Any:
@@ -285,19 +288,29 @@ class HybridBlock(TracedBlock):
         if self._has_backend() and not state.training and not state.recording:
             return self._call_backend(leaves, structure)
         program, op = self._program(leaves, structure)
+        has_sparse = False
+        for leaf in leaves:
+            if leaf._is_sparse:
+                has_sparse = True
         # Operators of sparse arrays have rules of their own, and results of other storage types.
-        if self._op_hook is not None or any(leaf._is_sparse for leaf in leaves):
+        if self._op_hook is not None or has_sparse:
             composition = self._composition(structure, len(leaves))
             if composition is not None:
                 return self._call_by_operator(composition, program, leaves)
-        values = [leaf._read() for leaf in leaves]
-        context = values[0].spec.context
+        inputs = []
+        for leaf in leaves:
+            inputs.append(leaf._read())
+        context = inputs[0].spec.context
         handles = program.parameter_handles(context)
-        inputs = [*values, *[handle._read() for handle in handles], *program.captured]
+        for handle in handles:
+            inputs.append(handle._read())
+        inputs += program.captured
         places = op.states if isinstance(op, PlacedGraph) else op.graph.states
-        holders = [*leaves, *handles]  # a state is a parameter, or an argument of the call
-        written = [holders[i] for i in places]
-        before = [inputs[i] for i in places]
+        written, before = [], []
+        if places:
+            holders = [*leaves, *handles]  # a state is a parameter, or an argument of the call
+            written = [holders[i] for i in places]
+            before = [inputs[i] for i in places]
         if isinstance(op, PlacedGraph):
             outputs, states = op.run(inputs)
             op.move_states(written, before, states)
@@ -361,24 +374,32 @@ class HybridBlock(TracedBlock):
             ValueError: there is neither an array nor a symbol among the inputs, or both.
         """
         first = x
+        params: dict[str, Any]
         for each in (x, *args):
             if not isinstance(each, NDArray):
                 first = first_input(self, (x, *args))
                 break
         if isinstance(first, Symbol):
-            params: dict[str, Any] = {n: each.var() for n, each in self._reg_params.items()}
+            params = {n: each.var() for n, each in self._reg_params.items()}
             if isinstance(first, NumpySymbol):
                 params = {name: each.as_np_ndarray() for name, each in params.items()}
             with self.name_scope():
-                return self._hybrid(sym, x, args, params)
-        return self._hybrid(nd, x, args, self._own_arrays(first, x, args))
+                try:
+                    return self.hybrid_forward(sym, x, *args, **params)
+                except TypeError as error:
+                    self._explain(error, sym, x, args, params)
+                    raise
+        params = self._own_arrays(first, x, args) if self._reg_params else {}
+        try:
+            return self.hybrid_forward(nd, x, *args, **params)
+        except TypeError as error:
+            self._explain(error, nd, x, args, params)
+            raise
 
     def _own_arrays(
         self, first: NDArray, x: Tensor, args: tuple[object, ...]
     ) -> dict[str, NDArray]:
         """The arrays of the block's own parameters where its first input is; completes deferred ones."""
-        if not self._reg_params:
-            return {}
         context, waits = first.context, False
         try:
             params = arrays_on(self._reg_params, context)
@@ -402,19 +423,20 @@ class HybridBlock(TracedBlock):
                 f"Deferred initialization failed because shape cannot be inferred. {error}"
             ) from error
 
-    def _hybrid(
-        self, F: ModuleType, x: Tensor, args: tuple[Any, ...], params: dict[str, Any]
-    ) -> Any:
-        try:
-            return self.hybrid_forward(F, x, *args, **params)
-        except TypeError as error:
-            if isinstance(error, MXNetError):
-                raise
+    def _explain(
+        self,
+        error: TypeError,
+        F: ModuleType,
+        x: Tensor,
+        args: tuple[Any, ...],
+        params: dict[str, Any],
+    ) -> None:
+        """Raise what is wrong with the arguments of ``hybrid_forward``, if they caused its error."""
+        if not isinstance(error, MXNetError):
             function = partial(self.hybrid_forward, F)
             problem = refused(self, function, (x, *args), params)
-            if problem is None:
-                raise
-            raise problem from None
+            if problem is not None:
+                raise problem from None
 
     def hybrid_forward(self, F: ModuleType, x: Tensor, *args: Any, **kwargs: Any) -> Any:
         """Outputs from inputs, with operators from ``F``; parameters are passed by name.

@@ -64,7 +64,10 @@ class TracedBlock(Block):
 
     @staticmethod
     def _key(leaves: Sequence[NDArray], structure: object) -> Any:
-        return tuple([leaf._spec for leaf in leaves]), hashable(structure), bool(state.training)
+        specs = []
+        for leaf in leaves:
+            specs.append(leaf._spec)
+        return tuple(specs), hashable(structure), bool(state.training)
 
     def is_traced(self, specs: Sequence[Spec], structure: object, training: bool) -> bool:
         """Whether a compiled graph exists for a call with such inputs.

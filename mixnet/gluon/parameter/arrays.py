@@ -21,10 +21,13 @@ def arrays_on(parameters: Mapping[str, Parameter], context: Context) -> dict[str
         UninitializedError: one was not initialized, or is not on that context.
     """
     arrays = {}
+    is_traced = state.trace is not None
     for name, each in parameters.items():
-        plain = type(each) is Parameter and each._stype == "default" and state.trace is None
         # Without a call: every step comes here.
-        array = each._arrays.get(context) if plain else None
+        if is_traced or type(each) is not Parameter or each._stype != "default":
+            array = None
+        else:
+            array = each._arrays.get(context)
         arrays[name] = each.data(context) if array is None else array
     return arrays
 

@@ -37,7 +37,10 @@ class InFlight:
                 oldest = results[0]
                 if not _is_done(oldest()):
                     break
-                self._remove(oldest)
+                if results and results[0] is oldest:
+                    results.popleft()
+                else:  # a finalizer has changed them
+                    self._remove(oldest)
 
     def wait(self) -> None:
         """Wait until all that are in flight now have ended.

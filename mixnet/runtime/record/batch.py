@@ -107,7 +107,9 @@ class Batch:
         segment = local.segment
         if segment is None or segment.context is not self._context or segment.finished:
             segment = record.open_segment(self._context)
-        slots = [each.slot if each.segment is segment else segment.leaf(each) for each in values]
+        slots = []
+        for each in values:
+            slots.append(each.slot if each.segment is segment else segment.leaf(each))
         entries = segment.entries
         before = len(entries)
         start = entries[-1][1] if before else 0

@@ -7,6 +7,7 @@ speed: look-ups and list appends, without checks that were made when the call wa
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -63,7 +64,11 @@ def record(
     if trace is not None and trace.host:
         outputs = trace.run(op, statics, scalars, values, context)
         return outputs
-    specs = tuple([value.spec for value in values])
+    # Loops, here and elsewhere on this way, take less time than comprehensions, whose code is a function.
+    listed = []
+    for value in values:
+        listed.append(value.spec)
+    specs = tuple(listed)
     call = op.calls.get((statics, specs, context))
     if call is None:
         if trace is None and is_on_several_cpus(specs):
@@ -99,13 +104,17 @@ def record_call(call: Call, scalars: tuple[float, ...], values: tuple[Value, ...
     entries = segment.entries
     number_before = len(entries)
     end = entries[-1][1] if number_before else 0
-    outputs = []
-    references = []
-    for spec in call.outputs:
-        output = Value(spec, None, segment, end)
+    if len(call.outputs) == 1:  # most: without loops
+        output = Value(call.outputs[0], None, segment, end)
         end += 1
-        outputs.append(output)
-        references.append(_reference(output))
+        outputs = [output]
+        references: Sequence[Any] = (_reference(output),)
+    else:
+        outputs = []
+        for spec in call.outputs:
+            outputs.append(Value(spec, None, segment, end))
+            end += 1
+        references = [*map(_reference, outputs)]
     entry = (tuple(item), end, scalars, references)
     if len(entries) != number_before:  # a finalizer has recorded something
         return record_call(call, scalars, values)
@@ -243,19 +252,16 @@ def _tape(
     for value in values:
         node = value.node
         if node is None:  # a constant on the tape is a variable without a gradient
-            inputs.append(_entry(Entry, (Node(None, name="constant"), 0)))
+            inputs.append(_entry(Entry, (Node(None, (), (), (), "constant"), 0)))
         else:
             inputs.append(_entry(Entry, (node, value.index)))
-    residuals = values
-    if call.residuals:
-        residuals = (*values, *outputs[-call.residuals :])
-    node = Node(call.op, call.statics, scalars, tuple(inputs), call.op.name, None, residuals)
+    op, hidden = call.op, call.residuals
+    residuals = (*values, *outputs[-hidden:]) if hidden else values
+    node = Node(op, call.statics, scalars, tuple(inputs), op.name, None, residuals)
     node.call = call
-    for index, value in enumerate(outputs):
-        value.node = node
+    for index, value in enumerate(outputs[:-hidden] if hidden else outputs):
         value.index = index
-    for value in outputs[len(outputs) - call.residuals :]:
-        value.node = None
+        value.node = node
 
 
 def put_on_tape(

@@ -24,7 +24,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache, partial
-from itertools import chain, starmap
+from itertools import starmap
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -246,15 +246,17 @@ class Segment:
 
     def read_entries(self) -> None:
         """Derive the program of the segment from its entries."""
-        entries = tuple(self.entries)
-        operations, ends, scalars, references = (
-            zip(*entries, strict=True) if entries else ((), (0,), (), ())
-        )
-        self.program = operations
-        self.end = ends[-1]
-        self.scalars = list(chain.from_iterable(scalars))
+        operations, scalars, references, end = [], [], [], 0
+        for item, end, numbers, outputs in self.entries.copy():  # noqa: B007  # the last one counts
+            operations.append(item)
+            if numbers:
+                scalars += numbers
+            if outputs:
+                references += outputs
+        self.program, self.end = tuple(operations), end
+        self.scalars = scalars
         self.leaves = list(self.leaf_slots)
-        self.references = [*chain.from_iterable(references), *self.aliases]
+        self.references = references + self.aliases
         self.sources = self.entries.sources if isinstance(self.entries, Entries) else {}
 
     def finish(self, reason: str, wait: bool = True) -> None:
@@ -508,7 +510,9 @@ class Segment:
         first = results[0]
         if type(first) is not np.ndarray:
             in_flight.add(first.whole.array if type(first) is Shard else first)
-        computed = dict(zip(slots, results, strict=True))
+        computed = {}
+        for number, slot in enumerate(slots):
+            computed[slot] = results[number]
         var = self.var
         with self.lock:  # an alias created meanwhile would stay without an array
             for reference in self.references:

@@ -409,9 +409,12 @@ def call_graph(
         outputs = _record_operators(op, inputs, scalars, context)
         return outputs[:count], outputs[count:]
     if state.recording and state.trace is None:
-        wrt = tuple(i for i, value in enumerate(inputs) if value.node is not None)
+        wrt = []
+        for i, value in enumerate(inputs):
+            if value.node is not None:
+                wrt.append(i)
         if wrt:
-            op = op.for_backward(wrt)
+            op = op.for_backward(tuple(wrt))
     if len(op.graph.nodes) >= LARGE:
         _push_makers(inputs)
     outputs = record(op, (), scalars, inputs, None if inputs else context)

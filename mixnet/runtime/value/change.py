@@ -28,13 +28,14 @@ class Change:
     written and the change starts again. So no thread waits for another's update, and no update is lost.
     """
 
-    __slots__ = ("_before", "_new", "_sparse")
+    __slots__ = ("_before", "_flags", "_new", "_sparse")
 
     def __init__(self) -> None:
         # array -> the content that something was computed from
         self._before: dict[Handle, Value] = {}
         self._new: dict[Handle, Value] = {}
         self._sparse: list[tuple[Handle, Value]] = []
+        self._flags: list[tuple[Any, str, bool, bool]] = []  # object, attribute, before and after
 
     def reads(self, handle: Handle) -> None:
         """Record that the new contents depend on the current content of an array."""
@@ -61,10 +62,17 @@ class Change:
             value = handle._written_to(previous, value)
         self._new[base] = value
 
+    def set_flag(self, owner: Any, attribute: str, flag: bool) -> None:
+        """Set a flag of an object together with the arrays."""
+        self._flags.append((owner, attribute, getattr(owner, attribute), flag))
+
     def commit(self) -> bool:
         """Write the new contents; returns False, without changes, if an array was written meanwhile."""
         writes = noted_writes()
-        first = 0 if writes is None else len(writes)
+        first = 0
+        if writes is not None:
+            writes += self._flags
+            first = len(writes)
         pairs: dict[Any, list[tuple[Value, Value]]] = {}
         for handle, value in self._new.items():
             old = handle._value
@@ -79,7 +87,9 @@ class Change:
             for handle, value in self._before.items():
                 if handle._value is not value:
                     return False
-            before = [(handle, handle._value) for handle in self._new]
+            before = []
+            for handle in self._new:
+                before.append((handle, handle._value))
             try:
                 for handle, value in self._new.items():
                     link = handle._link  # as replace() does, without a call
@@ -89,15 +99,23 @@ class Change:
                         link.version += 1
                         handle._value = value
                         link.version += 1
+                for owner, attribute, _, flag in self._flags:
+                    setattr(owner, attribute, flag)
             except BaseException:  # Ctrl-C, half-way
-                for handle, value in before:
-                    replace(handle, value)
+                self._put_back(before)
                 raise
         if writes is not None:
             writes.join(first)
         for handle, value in self._sparse:
             handle._write(value)
         return True
+
+    def _put_back(self, before: list[tuple[Handle, Value]]) -> None:
+        """Give arrays and flags their earlier contents."""
+        for handle, value in before:
+            replace(handle, value)
+        for owner, attribute, flag, _ in self._flags:
+            setattr(owner, attribute, flag)
 
 
 def replace(handle: Handle, value: Value) -> None:

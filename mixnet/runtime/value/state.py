@@ -89,12 +89,12 @@ def separate_recording() -> Iterator[None]:
 class NotedWrites(list[tuple[Any, str, Any, Any]]):
     """Writes of a thread, in order: the object, its attribute, the content before and after."""
 
-    __slots__ = ("__weakref__", "_places", "start")
+    __slots__ = ("__weakref__", "_placed", "_places", "start")
 
     def __init__(self) -> None:
-        super().__init__()
         self.start = 0  # of the innermost scope that may undo them
         self._places: dict[int, int] = {}  # id of an array -> where its latest write was noted
+        self._placed = 0  # the number of writes that are in ``_places``
 
     def join(self, first: int) -> None:
         """Join writes of arrays, noted from ``first`` on and done, with those before them in this scope.
@@ -102,6 +102,10 @@ class NotedWrites(list[tuple[Any, str, Any, Any]]):
         Otherwise an array that is written in a loop would keep every content in memory, though only the
         first one can be restored.
         """
+        if first <= self.start:  # a change writes each array once
+            return
+        for place in range(self._placed, first):
+            self._places[id(self[place][0])] = place
         replaced: dict[int, tuple[Any, str, Any, Any]] = {}  # entries before ``first``
         rest: list[tuple[Any, str, Any, Any]] = []
         places: dict[int, int] = {}
@@ -131,6 +135,12 @@ class NotedWrites(list[tuple[Any, str, Any, Any]]):
         changed = [replaced.get(place, self[place]) for place in range(begin, first)] + rest
         self[begin:] = changed  # at once: after an interrupt, all of them can still be undone
         self._places.update(places)
+        self._placed = len(self)
+
+    def drop(self, start: int) -> None:
+        """Forget all writes from ``start`` on."""
+        del self[start:]
+        self._placed = min(self._placed, start)
 
 
 def note_writes(writes: Iterable[tuple[Any, str, Any, Any]]) -> None:

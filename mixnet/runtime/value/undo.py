@@ -26,7 +26,7 @@ class Writes(NotedWrites):
     __slots__ = ("owners",)
 
     def __init__(self) -> None:
-        super().__init__()
+        NotedWrites.__init__(self)
         self.owners: dict[int, Owner] = {}  # owners that the open scopes will restore
 
     def undo(self, start: int = 0) -> None:
@@ -41,7 +41,7 @@ class Writes(NotedWrites):
                     replace(owner, before)
                 else:
                     setattr(owner, attribute, before)
-        del self[start:]
+        self.drop(start)
 
 
 def all_or_nothing(work: Callable[[], Result], owners: Sequence[Owner] = ()) -> Result:
@@ -60,10 +60,13 @@ def all_or_nothing(work: Callable[[], Result], owners: Sequence[Owner] = ()) -> 
     writes = Writes() if outer is None else outer
     start, owners_before, undo_before = len(writes), writes.owners, state.undo
     start_before, writes.start = writes.start, start
-    distinct = {id(each): each for each in owners}
-    copies = [(each, each.copy()) for owner in distinct.values() for each in owner._changing()]
+    owned, copies = owners_before.copy(), []
+    for owner in {id(each): each for each in owners}.values() if len(owners) > 1 else owners:
+        owned[id(owner)] = owner
+        for each in owner._changing():
+            copies.append((each, each.copy()))
     # Weak: if an interrupt prevents the cleanup, nothing is noted for a scope that has ended.
-    writes.owners, state.undo = {**owners_before, **distinct}, weakref.ref(writes)
+    writes.owners, state.undo = owned, weakref.ref(writes)
     try:
         return work()
     except BaseException:

@@ -11,6 +11,7 @@ import pytest
 
 from mixnet import nd
 from mixnet.ndarray.sparse import row_sparse_array
+from mixnet.runtime.value.change import Change, change
 from mixnet.runtime.value.undo import all_or_nothing
 from tests.waiting import join
 
@@ -118,3 +119,50 @@ def test_an_array_that_is_written_in_a_loop_keeps_only_its_first_content() -> No
     with pytest.raises(ZeroDivisionError):
         all_or_nothing(work)
     assert (array.asnumpy().tolist(), other.asnumpy().tolist()) == ([1, 2], [0, 0])
+
+
+def test_an_array_written_by_several_changes_of_several_arrays_gets_its_first_content_back() -> (
+    None
+):
+    a, b, c = nd.array([1.0]), nd.array([2.0]), nd.array([3.0])
+
+    def write(*arrays: nd.NDArray) -> None:
+        def body(attempt: Change) -> None:
+            for each in arrays:
+                attempt.write(each, (each + 10)._value)
+
+        change(body)
+
+    def inner() -> None:
+        write(b, c)
+        fail()
+
+    def work() -> None:
+        write(a, b)
+        write(b, c)
+        with pytest.raises(ZeroDivisionError):
+            all_or_nothing(inner, [Counts()])
+        assert [a.asscalar(), b.asscalar(), c.asscalar()] == [11, 22, 13]
+        write(c, a)
+        fail()
+
+    with pytest.raises(ZeroDivisionError):
+        all_or_nothing(work)
+    assert [a.asscalar(), b.asscalar(), c.asscalar()] == [1, 2, 3]
+
+
+def test_flags_change_with_the_arrays_of_a_change() -> None:
+    array, counts = nd.array([1.0]), Counts()
+
+    def body(attempt: Change) -> None:
+        attempt.set_flag(counts, "total", True)
+        attempt.write(array, (array + 1)._value)
+
+    def work() -> None:
+        change(body)
+        assert (counts.total, array.asscalar()) == (True, 2)
+        fail()
+
+    with pytest.raises(ZeroDivisionError):
+        all_or_nothing(work)
+    assert (counts.total, array.asscalar()) == (1, 1)
