@@ -32,6 +32,7 @@ from mixnet.runtime.record.keys import next_draw
 from mixnet.runtime.record.moving import move
 from mixnet.runtime.record.record import record
 from mixnet.runtime.value.state import state
+from mixnet.runtime.value.tape_entry import tape_entry
 from mixnet.runtime.value.value import Value
 
 _MOST_DEMANDS = 64  # sets of input shapes whose demands a graph remembers
@@ -409,7 +410,7 @@ def call_graph(
         outputs = _record_operators(op, inputs, scalars, context)
         return outputs[:count], outputs[count:]
     if state.recording and state.trace is None:
-        wrt = tuple(i for i, value in enumerate(inputs) if value.node is not None)
+        wrt = tuple(i for i, value in enumerate(inputs) if tape_entry(value) is not None)
         if wrt:
             op = op.for_backward(wrt)
     if len(op.graph.nodes) >= LARGE:

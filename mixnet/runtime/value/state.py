@@ -42,6 +42,9 @@ class ThreadState(threading.local):
     meetings: list[Any]  # open meetings of devices for which this thread has called
     isolation: Any = None  # set while a recording is only inspected: see ``stages.isolate``
     undo: Any = None  # weak reference to a list of writes that may have to be undone
+    variables: Any = (
+        None  # value -> node: variables of a tape only while this thread runs an executor
+    )
 
     def __init__(self) -> None:
         self.segments = Segments()
@@ -70,11 +73,13 @@ def separate_recording() -> Iterator[None]:
     The thread that waits for a program may be the one that runs it. Operations that this thread recorded
     earlier may read the program's results, so the callback must not wait for them.
     """
-    names = ("segment", "segments", "handed_over", "meetings", "trace", "isolation", "undo", "bulk")
+    names = (
+        "segment", "segments", "handed_over", "meetings", "trace", "isolation", "undo", "bulk", "variables",
+    )  # fmt: skip
     before = {name: getattr(state, name) for name in names}
     state.segment, state.segments = None, Segments()
     state.handed_over, state.meetings = defaultdict(deque), []
-    state.trace = state.isolation = state.undo = None
+    state.trace = state.isolation = state.undo = state.variables = None
     segments_of_threads.add(state.segments)
     try:
         yield
