@@ -29,7 +29,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from mixnet.context import Context
@@ -57,7 +56,7 @@ from mixnet.runtime.record.failed import Failed, error_of, restored
 from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.memory import explained_shortage, logs, note_results
 from mixnet.runtime.value.state import state
-from mixnet.runtime.value.value import Value, check_pending
+from mixnet.runtime.value.value import Value, check_pending, handed_over
 
 if TYPE_CHECKING:
     from mixnet.runtime.value.call import Call
@@ -571,8 +570,10 @@ class Segment:
                 errors[-1 - i] = error_of(value)
                 failed_leaves[-1 - i] = value
                 spec = value.spec  # a placeholder; no remaining output depends on it
-                with jax.enable_x64(True), jax.default_device(spec.context.device):
-                    self.leaves[i] = Value(spec, jnp.zeros(spec.shape, spec.dtype))
+                with jax.enable_x64(True):  # no program of JAX: a forked process cannot run one
+                    self.leaves[i] = Value(
+                        spec, handed_over(np.zeros(spec.shape, spec.dtype), spec)
+                    )
         slot = 0
         for call, *places in self.program:
             failed = next((errors[place] for place in places if place in errors), None)
