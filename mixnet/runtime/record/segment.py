@@ -42,6 +42,7 @@ from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.control.custom import explained
 from mixnet.process import ending, locks
 from mixnet.process.source import Source, are_lines_kept, user_line, user_source
+from mixnet.process.stack import check_stack
 from mixnet.runtime.compile.program_key import stored
 from mixnet.runtime.devices.host_value import become_host, content, is_deleted, moved
 from mixnet.runtime.devices.in_flight import in_flight
@@ -267,6 +268,7 @@ class Segment:
             BaseException: the error of the run, if this waits.
         """
         ending.stop_if_ending()
+        check_stack()
         engine = current.engine
         if self.joint is not None and not self.finished:
             self.joint.wait()
@@ -282,7 +284,7 @@ class Segment:
                 engine.wait_for_var(self.var)  # type: ignore[arg-type]
             else:
                 self._hold_back(engine)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, RecursionError):
             self._resume(engine)
             raise
 
