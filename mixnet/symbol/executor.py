@@ -37,7 +37,7 @@ from mixnet.passes.recompute import default_mode
 from mixnet.process.collector import collector_paused
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph, draw_for, graph_op, move_states
 from mixnet.runtime.trace.placed import PlacedGraph
-from mixnet.runtime.value.tape_entry import with_variables
+from mixnet.runtime.value.state import with_variables
 from mixnet.runtime.value.value import Value
 from mixnet.symbol.custom import OwnOperators, calls_own_operators
 from mixnet.symbol.executable import executable_graph, unplaced_graph

@@ -47,8 +47,7 @@ from mixnet.ops.schema.over_devices import Exchange
 from mixnet.process import locks
 from mixnet.runtime.devices.collective import exchange_variables, exchanged
 from mixnet.runtime.value.later import Later, arrays_of, variables_of
-from mixnet.runtime.value.state import state
-from mixnet.runtime.value.tape_entry import tape_entry
+from mixnet.runtime.value.state import state, tape_entry
 from mixnet.runtime.value.value import Value, check_pending
 
 

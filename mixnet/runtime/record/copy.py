@@ -17,8 +17,7 @@ from mixnet.runtime.devices.host_value import HostValue
 from mixnet.runtime.value import value as value_module
 from mixnet.runtime.value.later import later
 from mixnet.runtime.value.memory import late_failure
-from mixnet.runtime.value.state import is_on_host, state
-from mixnet.runtime.value.tape_entry import tape_entry
+from mixnet.runtime.value.state import is_on_host, state, tape_entry
 from mixnet.runtime.value.value import Spec, Value, array_of, compute
 
 if TYPE_CHECKING:

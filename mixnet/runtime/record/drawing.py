@@ -10,8 +10,7 @@ from mixnet.runtime.record.copy import to_host
 from mixnet.runtime.record.keys import draw_at_once, next_draw
 from mixnet.runtime.record.record import put_on_tape, record
 from mixnet.runtime.value.call import explained
-from mixnet.runtime.value.state import is_tracing, state
-from mixnet.runtime.value.tape_entry import tape_entry
+from mixnet.runtime.value.state import is_tracing, state, tape_entry
 from mixnet.runtime.value.value import Value, from_host
 
 if TYPE_CHECKING:

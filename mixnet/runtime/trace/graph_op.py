@@ -31,8 +31,7 @@ from mixnet.runtime.devices.meeting import is_over_others
 from mixnet.runtime.record.keys import next_draw
 from mixnet.runtime.record.moving import move
 from mixnet.runtime.record.record import record
-from mixnet.runtime.value.state import state
-from mixnet.runtime.value.tape_entry import tape_entry
+from mixnet.runtime.value.state import state, tape_entry
 from mixnet.runtime.value.value import Value
 
 _MOST_DEMANDS = 64  # sets of input shapes whose demands a graph remembers

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
+from mixnet.graph.node import Entry, Node
 from mixnet.process.live_objects import LiveObjects
+
+Result = TypeVar("Result")
 
 
 class Segments(dict[Any, Any]):
@@ -54,6 +57,28 @@ class ThreadState(threading.local):
 
 
 state = ThreadState()
+
+
+def tape_entry(value: Any) -> Entry | None:
+    """Where a value is on the tape that this thread records; None for a constant."""
+    variables = state.variables
+    node = variables.get(value) if variables else None
+    if node is not None:
+        return Entry(node)
+    return None if value.node is None else Entry(value.node, value.index)
+
+
+def with_variables(variables: Mapping[Any, Node], work: Callable[[], Result]) -> Result:
+    """Call ``work``, for which these values are variables of the tape.
+
+    They are variables for this thread alone: executors of several threads may share an argument, and each
+    has an array of its own for the gradient.
+    """
+    before, state.variables = state.variables, variables
+    try:
+        return work()
+    finally:
+        state.variables = before
 
 
 @contextmanager
