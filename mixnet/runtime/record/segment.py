@@ -20,9 +20,10 @@ makes it safe against interrupts and against other threads:
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain, starmap
 from time import perf_counter
@@ -41,6 +42,7 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.control.custom import explained
 from mixnet.process import ending, locks
+from mixnet.process.live_objects import LiveObjects
 from mixnet.process.source import Source, are_lines_kept, user_line, user_source
 from mixnet.process.stack import check_stack
 from mixnet.runtime.compile.program_key import stored
@@ -94,6 +96,27 @@ class _TooLate(list[Any]):
 _TOO_LATE = _TooLate()
 
 
+_segments: LiveObjects[Segment] = LiveObjects()
+_held_for_finalizers: list[Value] = []
+
+
+def _hold_for_finalizers(phase: str, collection: Mapping[str, int]) -> None:
+    """Hold the pending values of all arrays while garbage is collected.
+
+    Python clears the weak references to garbage before it calls finalizers. One that reads an array, to save
+    or to print it, would find that no segment computes it. The youngest objects are collected so often that
+    this would slow down recording, and few of them have finalizers.
+    """
+    if collection["generation"]:
+        _held_for_finalizers.clear()
+        if phase == "start":
+            for segment in _segments.all():
+                _held_for_finalizers.extend(segment.held())
+
+
+gc.callbacks.append(_hold_for_finalizers)
+
+
 @lru_cache
 def _resource(context: Context) -> str:
     return f"compute:{context}"
@@ -115,6 +138,7 @@ class Segment:
     """
 
     __slots__ = (
+        "__weakref__",
         "aliases",
         "alone",
         "arrays",
@@ -167,6 +191,7 @@ class Segment:
         # While it runs: live slots, donated leaves and the arrays of all leaves; then the program's results.
         self.arrays: tuple[tuple[int, ...], tuple[int, ...], list[Any]] | None = None
         self.results: list[list[Any]] = []
+        _segments.add(self)
 
     def leaf(self, value: Value) -> int:
         """Slot of a value that this segment does not compute; the segment that computes it is pushed.
@@ -629,6 +654,12 @@ class Segment:
             if not self.finished:
                 self.read_entries()
             return self.graph(slots), self.leaves
+
+    def held(self) -> list[Value]:
+        """The values of arrays that it has to compute."""
+        references = [each for entry in list(self.entries) for each in entry[3]]
+        references += [*self.aliases, *self.references]
+        return [value for each in references if (value := each()) is not None]
 
     def graph(self, slots: tuple[int, ...] | None = None) -> Graph:
         """The operations that ``read_entries`` has read as a graph, with the live outputs as heads."""
