@@ -283,13 +283,11 @@ class ThreadedEngine(Engine):
 
     def run_quietly(self, task: Task) -> None:
         try:
-            if self._leaves_to_workers():
-                self.release(task)
             if task.missing:
                 self._wait(lambda: not task.missing, lambda: self._before(task))
             if task.state is State.CLAIMED:
                 self._execute(task)
-            else:  # workers run it; perhaps because another task's work has caught an interrupt
+            else:  # another task's work has caught an interrupt: workers run this task
                 self._wait(lambda: task.state is State.DONE, lambda: (task,))
         except BaseException:
             self.release(task)

@@ -44,7 +44,7 @@ from mixnet.ops.control.custom import explained
 from mixnet.process import ending, locks
 from mixnet.process.live_objects import LiveObjects
 from mixnet.process.source import Source, are_lines_kept, user_line, user_source
-from mixnet.process.stack import check_stack
+from mixnet.process.stack import CALLS_OF_PROGRAM, check_stack, is_stack_left
 from mixnet.runtime.compile.program_key import stored
 from mixnet.runtime.devices.host_value import become_host, content, is_deleted, moved
 from mixnet.runtime.devices.in_flight import in_flight
@@ -58,7 +58,7 @@ from mixnet.runtime.programs.executable_cache import executable, how_it_runs, pr
 from mixnet.runtime.record.failed import Failed, error_of, restored
 from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.memory import explained_shortage, logs, note_results
-from mixnet.runtime.value.state import state
+from mixnet.runtime.value.state import pending_segments, state
 from mixnet.runtime.value.value import Value, check_pending, handed_over
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class _TooLate(list[Any]):
 _TOO_LATE = _TooLate()
 
 
-_segments: LiveObjects[Segment] = LiveObjects()
+_left_to_workers: LiveObjects[Segment] = LiveObjects()
 _held_for_finalizers: list[Value] = []
 
 
@@ -110,7 +110,7 @@ def _hold_for_finalizers(phase: str, collection: Mapping[str, int]) -> None:
     if collection["generation"]:
         _held_for_finalizers.clear()
         if phase == "start":
-            for segment in _segments.all():
+            for segment in (*pending_segments(), *_left_to_workers.all()):
                 _held_for_finalizers.extend(segment.held())
 
 
@@ -191,7 +191,6 @@ class Segment:
         # While it runs: live slots, donated leaves and the arrays of all leaves; then the program's results.
         self.arrays: tuple[tuple[int, ...], tuple[int, ...], list[Any]] | None = None
         self.results: list[list[Any]] = []
-        _segments.add(self)
 
     def leaf(self, value: Value) -> int:
         """Slot of a value that this segment does not compute; the segment that computes it is pushed.
@@ -293,7 +292,9 @@ class Segment:
             BaseException: the error of the run, if this waits.
         """
         ending.stop_if_ending()
-        check_stack()
+        has_room = is_stack_left(CALLS_OF_PROGRAM)
+        if not has_room:
+            check_stack()
         engine = current.engine
         if self.joint is not None and not self.finished:
             self.joint.wait()
@@ -302,7 +303,7 @@ class Segment:
                 if wait:
                     engine.wait_for_var(self.var)  # type: ignore[arg-type]
                 return
-            task, in_this_thread = self._hand_over(engine, reason, wait or current.naive)
+            task, in_this_thread = self._hand_over(engine, reason, wait or current.naive, has_room)
             if task is not None and in_this_thread:  # after the lock is released
                 engine.run(task) if wait else engine.run_quietly(task)
             elif wait:
@@ -314,12 +315,12 @@ class Segment:
             raise
 
     def _hand_over(
-        self, engine: Engine, reason: str, in_this_thread: bool
+        self, engine: Engine, reason: str, in_this_thread: bool, has_room: bool
     ) -> tuple[Task | None, bool]:
         """Push the pending operations to the engine, unless that has been done.
 
         Returns the task, and whether this thread has to run it: because of ``in_this_thread``, or because the
-        program is brief and need not wait for another.
+        program is brief and need not wait for another. Where the stack has no room, a worker does.
         """
         with self.lock:
             self._close_if_pushed()
@@ -340,6 +341,7 @@ class Segment:
             # The user's Python code may have to wait for its turn, so it is never brief.
             self.brief = not self.alone and is_brief(self.program)
             in_this_thread = in_this_thread or (self.brief and not reads and not timeline.on)
+            in_this_thread = in_this_thread and has_room
             task = (engine.claim if in_this_thread else engine.push)(
                 work,
                 reads,
@@ -355,6 +357,7 @@ class Segment:
                 prepare(self.program, slots, specs, self.context)
             self._close()
             if not in_this_thread:
+                _left_to_workers.add(self)
                 state.handed_over[self.context].append(self.var)
             return task, in_this_thread
 
