@@ -36,6 +36,7 @@ from mixnet.engine.timeline import now
 from mixnet.engine.variable import Var
 from mixnet.process import ending, locks
 from mixnet.process.live_objects import LiveObjects
+from mixnet.process.stack import CALLS_OF_PROGRAM, is_stack_left
 
 
 class Pool:
@@ -424,6 +425,7 @@ class ThreadedEngine(Engine):
         # Nanoseconds at the first and at the latest call of ``on_wait``. They stay 0 until only
         # asynchronous tasks remain: a thread that can still run a task is not waiting for them.
         first = last_call = 0
+        leaves_to_workers = self._leaves_to_workers()
         while True:
             task = None
             started: list[Task] = []
@@ -432,6 +434,8 @@ class ThreadedEngine(Engine):
                     if until():
                         return
                     task = self._ready_below(blockers(), started)
+                    if leaves_to_workers:
+                        task = None
                     if task is not None:
                         task.state = State.CLAIMED
                     elif not started or now() - last_call < _ASK_AGAIN:
@@ -454,6 +458,13 @@ class ThreadedEngine(Engine):
             for each in started:
                 assert each.on_wait is not None
                 each.on_wait((last_call - first) / 1e9)
+
+    def _leaves_to_workers(self) -> bool:
+        """Whether the stack of this thread is too full to run a task; workers have stacks of their own.
+
+        A thread that is running a task runs others, too: it may be the only worker.
+        """
+        return not (is_stack_left(CALLS_OF_PROGRAM) or self._exits or self._thread.tasks)
 
     def _sleep(self, blockers: Callable[[], Iterable[Task]], seconds: float | None) -> None:
         """Sleep until something has changed; called with the lock, which is released while sleeping."""

@@ -66,6 +66,11 @@ class _Pickler(_PythonPickler):
             return type(item), _NO_HANDLE, {"handle": bytearray(item._to_bytes())}
         return NotImplemented
 
+    def _batch_setitems(self, items: Any, *rest: Any) -> None:
+        # Of a copy, made at once: another thread may train, and add a state.
+        mapping = getattr(items, "mapping", None)
+        super()._batch_setitems(items if mapping is None else mapping.copy().items(), *rest)
+
     def save_global(self, item: object, name: str | None = None) -> None:
         path = _path(item) if isinstance(item, type) else None
         if path is None:

@@ -37,6 +37,7 @@ from mixnet.passes.recompute import default_mode
 from mixnet.process.collector import collector_paused
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph, draw_for, graph_op, move_states
 from mixnet.runtime.trace.placed import PlacedGraph
+from mixnet.runtime.value.state import with_variables
 from mixnet.runtime.value.value import Value
 from mixnet.symbol.custom import OwnOperators, calls_own_operators
 from mixnet.symbol.executable import executable_graph, unplaced_graph
@@ -287,38 +288,32 @@ class Executor:
         values = []
         for handle in handles:
             values.append(handle._read())
-        before = self._mark(values) if record else []
+        variables = self._variables(values) if record else {}
         if record:
             self._values_read = self._references(values)
         with RecordingScope(record, training):
-            outputs = self._run(training, values)
-        marked = set()
-        for value, _ in before:
-            marked.add(id(value))
+            outputs = with_variables(variables, functools.partial(self._run, training, values))
         for place, output in enumerate(outputs):
-            if id(output) in marked:
-                outputs[place] = _own(output)
-        for value, node in before:
-            value.node = node
+            if output in variables:
+                outputs[place] = _own(output, variables[output])
         number = self._symbol.num_outputs
         return outputs[:number], outputs[number:]
 
-    def _mark(self, values: list[Value]) -> list[tuple[Value, Any]]:
-        """Make the arguments with gradients variables of the tape; returns what they were.
+    def _variables(self, values: list[Value]) -> dict[Value, Node]:
+        """The variables of the tape, arguments with gradients, each with its node.
 
-        The values are marked themselves: an alias would hold their buffers, which the update of
-        parameters takes over.
+        These are the values themselves: an alias would hold their buffers, which the update of parameters
+        takes over.
         """
-        before: dict[int, tuple[Value, Any]] = {}
+        variables: dict[Value, Node] = {}
         for i, name in enumerate(self._arg_dict):
             gradient, request = self._grad_dict[name], self._requests.get(name, "null")
             if gradient is None or request == "null":
                 continue
-            if id(values[i]) in before:  # two arguments with one content
+            if values[i] in variables:  # two arguments with one content
                 values[i] = values[i].alias()
-            before[id(values[i])] = values[i], values[i].node
-            Mark(gradient, request).on(values[i])
-        return list(before.values())
+            variables[values[i]] = Node(None, Mark(gradient, request), name="variable")
+        return variables
 
     def release(self) -> None:
         """Free the values that ``backward`` needs now, not only at the next ``forward``."""
@@ -576,10 +571,10 @@ class Executor:
         )
 
 
-def _own(value: Value) -> Value:
-    """An alias in the same place on the tape: for an argument that is an output as it stands."""
+def _own(value: Value, variable: Node) -> Value:
+    """An alias that is a variable of the tape: for an argument that is an output as it stands."""
     alias = value.alias()
-    alias.node, alias.index = value.node, value.index
+    alias.node, alias.index = variable, 0
     return alias
 
 

@@ -14,6 +14,7 @@ import mixnet as mx
 from mixnet.base import FileFormatError
 from mixnet.optimizer.state_file import dumps, loads
 from tests.each_record import each_record
+from tests.threads import in_threads
 
 HERE = Path(__file__).parent / "fixtures"
 PARITY = Path(__file__).parents[1] / "parity" / "fixtures"
@@ -45,6 +46,23 @@ def _run(name: str, **kwargs: Any) -> bytes:
 )
 def test_the_same_steps_give_the_same_file(name: str, kwargs: dict[str, Any]) -> None:
     assert _run(name, **kwargs) == (HERE / f"{name}.states").read_bytes()
+
+
+def test_a_thread_may_train_while_states_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    updater = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
+    weight = mx.nd.ones((2,))
+    updater(0, weight, weight)
+    updater.states.update(dict.fromkeys(range(1, 1000)))  # as many as pickle reads before it writes
+    to_bytes = mx.nd.NDArray._to_bytes
+
+    def train_meanwhile(array: mx.nd.NDArray) -> bytes:
+        in_threads(1, lambda _: updater(len(updater.states), weight, weight))
+        return to_bytes(array)
+
+    monkeypatch.setattr(mx.nd.NDArray, "_to_bytes", train_meanwhile)
+    states, _ = loads(updater.get_states(True))
+    assert len(states) == 1000
+    assert len(updater.states) == 1001
 
 
 def test_a_scheduler_is_saved_with_its_optimizer(capsys: pytest.CaptureFixture[str]) -> None:

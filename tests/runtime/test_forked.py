@@ -397,3 +397,35 @@ held.wait(30)
 assert child(mx.profiler.dump, 20) == 0
 thread.join()
 """)
+
+
+def test_results_of_what_failed_in_the_parent_are_its_error_in_the_child() -> None:
+    run("""
+class Fails(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        raise ValueError("no result")
+
+@mx.operator.register("fails")
+class FailsProp(mx.operator.CustomOpProp):
+    def create_operator(self, ctx, shapes, dtypes):
+        return Fails()
+
+x = nd.ones((37,))
+y = nd.Custom(x, op_type="fails")
+try:
+    nd.waitall()
+except mx.MXNetError:
+    pass
+
+def work():
+    z = x + 1
+    try:
+        (y * 3 + z).asnumpy()
+    except mx.MXNetError as error:
+        assert "no result" in str(error), error
+    else:
+        raise AssertionError("computed")
+    assert (z.asnumpy() == 2).all()
+
+assert child(work, 30) == 0
+""")

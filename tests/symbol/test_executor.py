@@ -1,5 +1,6 @@
 """Executors: other shapes in the same memory, backward, storage types. Numbers are MXNet 1.9.1's."""
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 import mixnet as mx
 from mixnet import nd, sym
 from mixnet.base import MXNetError
+from mixnet.symbol.executor import Executor
 from tests.each_record import each_record
+from tests.threads import in_threads
 
 
 def dense(x_shape, req="null"):
@@ -266,3 +269,51 @@ def test_backward_reads_weights_and_views_as_they_are_now() -> None:
     executor.backward()
     assert gradients[0].asnumpy().tolist() == [[34 * 7, 34 * 8]]
     assert gradients[1].asnumpy().tolist() == [[34, 68]]
+
+
+def test_executors_of_two_threads_that_share_an_argument_have_their_own_gradients(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    weight = nd.ones((2,))
+    gradients = [nd.zeros((2,)) for _ in range(2)]
+    loss = sym.MakeLoss(sym.var("x") * sym.var("w"))
+    executors = [
+        loss.bind(mx.cpu(), {"x": nd.full((2,), 3 + i), "w": weight}, args_grad={"w": gradients[i]})
+        for i in range(2)
+    ]
+    both_have_read, first_has_run, run = threading.Barrier(2), threading.Event(), Executor._run
+
+    def run_in_order(self: Executor, *arguments: Any) -> Any:
+        number = both_have_read.wait(60)  # 0 for the thread that came first
+        if number:
+            first_has_run.wait(60)
+        outputs = run(self, *arguments)
+        first_has_run.set()
+        return outputs
+
+    monkeypatch.setattr(Executor, "_run", run_in_order)
+
+    def train(number: int) -> None:
+        executors[number].forward(is_train=True)
+        executors[number].backward()
+
+    in_threads(2, train)
+    assert [each.asnumpy().tolist() for each in gradients] == [[3.0, 3.0], [4.0, 4.0]]
+
+
+def test_a_forward_that_fails_leaves_its_arguments_as_they_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    weight, gradient = nd.ones((2,)), nd.zeros((2,))
+    executor = sym.MakeLoss(sym.var("w") * 2).bind(mx.cpu(), {"w": weight}, {"w": gradient})
+
+    def fail(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Executor, "_run", fail)
+    with pytest.raises(KeyboardInterrupt):
+        executor.forward(is_train=True)
+    with mx.autograd.record():
+        result = weight * 3
+    with pytest.raises(MXNetError, match="it was not computed from a variable"):
+        result.backward()

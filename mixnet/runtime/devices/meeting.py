@@ -47,7 +47,7 @@ from mixnet.ops.schema.over_devices import Exchange
 from mixnet.process import locks
 from mixnet.runtime.devices.collective import exchange_variables, exchanged
 from mixnet.runtime.value.later import Later, arrays_of, variables_of
-from mixnet.runtime.value.state import state
+from mixnet.runtime.value.state import state, tape_entry
 from mixnet.runtime.value.value import Value, check_pending
 
 
@@ -337,9 +337,9 @@ def _exchanged(name: str, count: int, exchange: Exchange, values: tuple[Value, .
 
 def _on_tape(name: str, count: int, exchange: Exchange, value: Value) -> Value:
     outputs = _exchanged(name, count, exchange, (value,))
-    if state.recording and value.node is not None:
-        inputs = (Entry(value.node, value.index),)
+    entry = tape_entry(value) if state.recording else None
+    if entry is not None:
         statics = (name, count, exchange)
-        outputs.node = Node(_TAPED, statics, (), inputs, _TAPED.name, None, (value,))
+        outputs.node = Node(_TAPED, statics, (), (entry,), _TAPED.name, None, (value,))
         outputs.index = 0
     return outputs

@@ -11,13 +11,13 @@ import numpy as np
 from mixnet.context import Context
 from mixnet.engine.current import current
 from mixnet.engine.timeline import timeline
-from mixnet.graph.node import Entry, Node
+from mixnet.graph.node import Node
 from mixnet.passes.place_devices import CrossDeviceCopy
 from mixnet.runtime.devices.host_value import HostValue
 from mixnet.runtime.value import value as value_module
 from mixnet.runtime.value.later import later
 from mixnet.runtime.value.memory import late_failure
-from mixnet.runtime.value.state import is_on_host, state
+from mixnet.runtime.value.state import is_on_host, state, tape_entry
 from mixnet.runtime.value.value import Spec, Value, array_of, compute
 
 if TYPE_CHECKING:
@@ -119,10 +119,10 @@ def copy_across(value: Value, context: Context) -> Value:
         if result is not None:
             return result
     arrived = _start(value, context)
-    if state.recording and value.node is not None:
+    entry = tape_entry(value) if state.recording else None
+    if entry is not None:
         statics = (value.spec.context, context)
-        inputs = (Entry(value.node, value.index),)
-        arrived.node = Node(RECORDED, statics, (), inputs, RECORDED.name, None, (value,))
+        arrived.node = Node(RECORDED, statics, (), (entry,), RECORDED.name, None, (value,))
         arrived.index = 0
     return arrived
 

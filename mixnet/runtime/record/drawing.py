@@ -10,7 +10,7 @@ from mixnet.runtime.record.copy import to_host
 from mixnet.runtime.record.keys import draw_at_once, next_draw
 from mixnet.runtime.record.record import put_on_tape, record
 from mixnet.runtime.value.call import explained
-from mixnet.runtime.value.state import is_tracing, state
+from mixnet.runtime.value.state import is_tracing, state, tape_entry
 from mixnet.runtime.value.value import Value, from_host
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _drawn_by_values(
         return None
     context = values[0].spec.context
     specs = tuple([each.spec for each in values])
-    is_taped = state.recording and any(each.node is not None for each in values)
+    is_taped = state.recording and any(tape_entry(each) is not None for each in values)
     if is_taped and op.differentiable:
         return None
     if is_tracing() or not does_host_draw(context) or any(0 in spec.shape for spec in specs):

@@ -122,8 +122,9 @@ def record_call(call: Call, scalars: tuple[float, ...], values: tuple[Value, ...
     if segment.closing and not segment.took(entries, end):  # another thread handed it over just now
         return record_call(call, scalars, values)
     if local.recording:
+        variables = local.variables or ()
         for value in values:
-            if value.node is not None:
+            if value.node is not None or value in variables:
                 _tape(call, scalars, values, outputs)
                 break
     if call.alone:
@@ -249,9 +250,12 @@ def _tape(
     stored after the inputs.
     """
     inputs = []
+    variables = state.variables
     for value in values:
         node = value.node
-        if node is None:  # a constant on the tape is a variable without a gradient
+        if variables and value in variables:
+            inputs.append(_entry(Entry, (variables[value], 0)))
+        elif node is None:  # a constant on the tape is a variable without a gradient
             inputs.append(_entry(Entry, (Node(None, (), (), (), "constant"), 0)))
         else:
             inputs.append(_entry(Entry, (node, value.index)))

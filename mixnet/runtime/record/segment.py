@@ -20,16 +20,16 @@ makes it safe against interrupts and against other threads:
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import starmap
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from mixnet.context import Context
@@ -42,7 +42,9 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.control.custom import explained
 from mixnet.process import ending, locks
+from mixnet.process.live_objects import LiveObjects
 from mixnet.process.source import Source, are_lines_kept, user_line, user_source
+from mixnet.process.stack import CALLS_OF_PROGRAM, check_stack, is_stack_left
 from mixnet.runtime.compile.program_key import stored
 from mixnet.runtime.devices.host_value import become_host, content, is_deleted, moved
 from mixnet.runtime.devices.in_flight import in_flight
@@ -56,8 +58,8 @@ from mixnet.runtime.programs.executable_cache import executable, how_it_runs, pr
 from mixnet.runtime.record.failed import Failed, error_of, restored
 from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.memory import explained_shortage, logs, note_results
-from mixnet.runtime.value.state import state
-from mixnet.runtime.value.value import Value, check_pending
+from mixnet.runtime.value.state import pending_segments, state
+from mixnet.runtime.value.value import Value, check_pending, handed_over
 
 if TYPE_CHECKING:
     from mixnet.runtime.value.call import Call
@@ -94,6 +96,27 @@ class _TooLate(list[Any]):
 _TOO_LATE = _TooLate()
 
 
+_left_to_workers: LiveObjects[Segment] = LiveObjects()
+_held_for_finalizers: list[Value] = []
+
+
+def _hold_for_finalizers(phase: str, collection: Mapping[str, int]) -> None:
+    """Hold the pending values of all arrays while garbage is collected.
+
+    Python clears the weak references to garbage before it calls finalizers. One that reads an array, to save
+    or to print it, would find that no segment computes it. The youngest objects are collected so often that
+    this would slow down recording, and few of them have finalizers.
+    """
+    if collection["generation"]:
+        _held_for_finalizers.clear()
+        if phase == "start":
+            for segment in (*pending_segments(), *_left_to_workers.all()):
+                _held_for_finalizers.extend(segment.held())
+
+
+gc.callbacks.append(_hold_for_finalizers)
+
+
 @lru_cache
 def _resource(context: Context) -> str:
     return f"compute:{context}"
@@ -115,6 +138,7 @@ class Segment:
     """
 
     __slots__ = (
+        "__weakref__",
         "aliases",
         "alone",
         "arrays",
@@ -270,6 +294,9 @@ class Segment:
             BaseException: the error of the run, if this waits.
         """
         ending.stop_if_ending()
+        has_room = is_stack_left(CALLS_OF_PROGRAM)
+        if not has_room:
+            check_stack()
         engine = current.engine
         if self.joint is not None and not self.finished:
             self.joint.wait()
@@ -278,24 +305,24 @@ class Segment:
                 if wait:
                     engine.wait_for_var(self.var)  # type: ignore[arg-type]
                 return
-            task, in_this_thread = self._hand_over(engine, reason, wait or current.naive)
+            task, in_this_thread = self._hand_over(engine, reason, wait or current.naive, has_room)
             if task is not None and in_this_thread:  # after the lock is released
                 engine.run(task) if wait else engine.run_quietly(task)
             elif wait:
                 engine.wait_for_var(self.var)  # type: ignore[arg-type]
             else:
                 self._hold_back(engine)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, RecursionError):
             self._resume(engine)
             raise
 
     def _hand_over(
-        self, engine: Engine, reason: str, in_this_thread: bool
+        self, engine: Engine, reason: str, in_this_thread: bool, has_room: bool
     ) -> tuple[Task | None, bool]:
         """Push the pending operations to the engine, unless that has been done.
 
         Returns the task, and whether this thread has to run it: because of ``in_this_thread``, or because the
-        program is brief and need not wait for another.
+        program is brief and need not wait for another. Where the stack has no room, a worker does.
         """
         with self.lock:
             self._close_if_pushed()
@@ -316,6 +343,7 @@ class Segment:
             # The user's Python code may have to wait for its turn, so it is never brief.
             self.brief = not self.alone and is_brief(self.program)
             in_this_thread = in_this_thread or (self.brief and not reads and not timeline.on)
+            in_this_thread = in_this_thread and has_room
             task = (engine.claim if in_this_thread else engine.push)(
                 work,
                 reads,
@@ -331,6 +359,7 @@ class Segment:
                 prepare(self.program, slots, specs, self.context)
             self._close()
             if not in_this_thread:
+                _left_to_workers.add(self)
                 state.handed_over[self.context].append(self.var)
             return task, in_this_thread
 
@@ -575,8 +604,10 @@ class Segment:
                 errors[-1 - i] = error_of(value)
                 failed_leaves[-1 - i] = value
                 spec = value.spec  # a placeholder; no remaining output depends on it
-                with jax.enable_x64(True), jax.default_device(spec.context.device):
-                    self.leaves[i] = Value(spec, jnp.zeros(spec.shape, spec.dtype))
+                with jax.enable_x64(True):  # no program of JAX: a forked process cannot run one
+                    self.leaves[i] = Value(
+                        spec, handed_over(np.zeros(spec.shape, spec.dtype), spec)
+                    )
         slot = 0
         for call, *places in self.program:
             failed = next((errors[place] for place in places if place in errors), None)
@@ -630,6 +661,12 @@ class Segment:
             if not self.finished:
                 self.read_entries()
             return self.graph(slots), self.leaves
+
+    def held(self) -> list[Value]:
+        """The values of arrays that it has to compute."""
+        references = [each for entry in list(self.entries) for each in entry[3]]
+        references += [*self.aliases, *self.references]
+        return [value for each in references if (value := each()) is not None]
 
     def graph(self, slots: tuple[int, ...] | None = None) -> Graph:
         """The operations that ``read_entries`` has read as a graph, with the live outputs as heads."""

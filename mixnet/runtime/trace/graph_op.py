@@ -410,8 +410,9 @@ def call_graph(
         return outputs[:count], outputs[count:]
     if state.recording and state.trace is None:
         wrt = []
+        variables = state.variables or ()
         for i, value in enumerate(inputs):
-            if value.node is not None:
+            if value.node is not None or value in variables:
                 wrt.append(i)
         if wrt:
             op = op.for_backward(tuple(wrt))

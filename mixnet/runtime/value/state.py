@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
+from mixnet.graph.node import Entry, Node
 from mixnet.process.live_objects import LiveObjects
+
+Result = TypeVar("Result")
 
 
 class Segments(dict[Any, Any]):
@@ -42,6 +45,9 @@ class ThreadState(threading.local):
     meetings: list[Any]  # open meetings of devices for which this thread has called
     isolation: Any = None  # set while a recording is only inspected: see ``stages.isolate``
     undo: Any = None  # weak reference to a list of writes that may have to be undone
+    variables: Any = (
+        None  # value -> node: variables of a tape only while this thread runs an executor
+    )
 
     def __init__(self) -> None:
         self.segments = Segments()
@@ -51,6 +57,28 @@ class ThreadState(threading.local):
 
 
 state = ThreadState()
+
+
+def tape_entry(value: Any) -> Entry | None:
+    """Where a value is on the tape that this thread records; None for a constant."""
+    variables = state.variables
+    node = variables.get(value) if variables else None
+    if node is not None:
+        return Entry(node)
+    return None if value.node is None else Entry(value.node, value.index)
+
+
+def with_variables(variables: Mapping[Any, Node], work: Callable[[], Result]) -> Result:
+    """Call ``work``, for which these values are variables of the tape.
+
+    They are variables for this thread alone: executors of several threads may share an argument, and each
+    has an array of its own for the gradient.
+    """
+    before, state.variables = state.variables, variables
+    try:
+        return work()
+    finally:
+        state.variables = before
 
 
 @contextmanager
@@ -70,11 +98,13 @@ def separate_recording() -> Iterator[None]:
     The thread that waits for a program may be the one that runs it. Operations that this thread recorded
     earlier may read the program's results, so the callback must not wait for them.
     """
-    names = ("segment", "segments", "handed_over", "meetings", "trace", "isolation", "undo", "bulk")
+    names = (
+        "segment", "segments", "handed_over", "meetings", "trace", "isolation", "undo", "bulk", "variables",
+    )  # fmt: skip
     before = {name: getattr(state, name) for name in names}
     state.segment, state.segments = None, Segments()
     state.handed_over, state.meetings = defaultdict(deque), []
-    state.trace = state.isolation = state.undo = None
+    state.trace = state.isolation = state.undo = state.variables = None
     segments_of_threads.add(state.segments)
     try:
         yield
