@@ -163,7 +163,7 @@ def _is_small(name: str, equation: Any) -> bool:
     )
 
 
-_LOOPS = {"while", "scan", "cond"}
+_LOOPS = {"while", "scan", "cond", "pure_callback"}
 
 
 def _constant(value: np.ndarray) -> Any:
