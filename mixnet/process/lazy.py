@@ -1,4 +1,4 @@
-"""Modules: names imported on first access, names that ``import *`` brings, and a base of custom modules."""
+"""Modules: names and modules imported on first access, names that ``import *`` brings, custom modules."""
 
 from __future__ import annotations
 
@@ -101,3 +101,25 @@ class CustomModule(ModuleType):
 
     def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
         return importlib.import_module, (self.__name__,)
+
+
+class ModuleOnUse(CustomModule):
+    """Another library's module, imported when an attribute of it is first read or set.
+
+    ``import *`` can bring it without the time that its import takes.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self.__name__), name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(importlib.import_module(self.__name__), name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(importlib.import_module(self.__name__), name)
+
+    def __dir__(self) -> list[str]:
+        return dir(importlib.import_module(self.__name__))
+
+    def __repr__(self) -> str:
+        return repr(importlib.import_module(self.__name__))

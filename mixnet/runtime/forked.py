@@ -26,8 +26,7 @@ from mixnet.process import locks
 from mixnet.runtime.compile import ahead
 from mixnet.runtime.devices import collective
 from mixnet.runtime.devices.in_flight import in_flight
-from mixnet.runtime.interpret import interpreter, on_numpy, patience, runner
-from mixnet.runtime.interpret.on_numpy import control
+from mixnet.runtime.interpret import interpreter, patience, runner
 from mixnet.runtime.programs import executable_cache
 from mixnet.runtime.record import copy, record
 from mixnet.runtime.record.segment import Segment
@@ -137,7 +136,6 @@ def interpret_all_programs() -> None:
     record.Segment = _segment  # type: ignore[assignment, misc]
     ahead.refusal = _refusal
     patience.is_only_way = True
-    on_numpy.RULES["pure_callback"] = control.call_back
     collective.later = _refuse("exchange arrays between devices")
     copy.read, copy.wait = _read, _check
     interpreter.on_host = _on_host

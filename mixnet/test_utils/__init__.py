@@ -31,6 +31,7 @@ from mixnet.context import Context as Context
 from mixnet.context import current_context as current_context
 from mixnet.ndarray.create import array as array
 from mixnet.ndarray.ndarray import _STORAGE_TYPE_STR_TO_ID as _STORAGE_TYPE_STR_TO_ID
+from mixnet.process.lazy import ModuleOnUse as _ModuleOnUse
 from mixnet.process.lazy import names_later as _names_later
 from mixnet.runtime.features import Features as Features
 from mixnet.symbol.numpy import _Symbol as np_symbol
@@ -139,19 +140,13 @@ from mixnet.util import getenv as getenv
 from mixnet.util import setenv as setenv
 from mixnet.util import use_np as use_np
 
-# Loaded when they are asked for: importing mixnet stays quick.
-_LATER = {"requests": "requests", "ss": "scipy.stats"}
+if _util.find_spec("requests"):
+    requests = _ModuleOnUse("requests")
+if _util.find_spec("scipy"):
+    ss = _ModuleOnUse("scipy.stats")
 _PARTS = ("check_operator", "compare", "consistency", "datasets", "distribution", "optimizers", "random_data",
           "settings", "tolerance", "dummy_iter")  # fmt: skip
 
-__all__ = [
-    *(each for each in list(globals()) if each[0] != "_" and each not in _PARTS),
-    *(each for each, module in _LATER.items() if _util.find_spec(module.partition(".")[0])),
-]
+__all__ = [each for each in list(globals()) if each[0] != "_" and each not in _PARTS]
 
-
-__getattr__ = _names_later(globals(), _LATER)[0]
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _names_later(globals(), {})

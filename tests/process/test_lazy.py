@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fractions
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -52,3 +54,32 @@ def test_an_unknown_name_is_an_error_with_a_similar_one() -> None:
         get("part")
     with pytest.raises(AttributeError, match=r"no attribute '__test__'\.$"):
         get("__test__")
+
+
+def test_a_module_is_imported_when_an_attribute_is_read_or_set() -> None:
+    """In a process of its own, where nothing else has imported the module."""
+    program = """
+import copy, pickle, sys
+from types import ModuleType
+from mixnet.process.lazy import ModuleOnUse
+
+module = ModuleOnUse("colorsys")
+assert isinstance(module, ModuleType) and module.__name__ == "colorsys"
+assert "colorsys" not in sys.modules
+assert module.rgb_to_hsv(1, 0, 0) == (0, 1, 1)
+import colorsys
+assert pickle.loads(pickle.dumps(module)) is colorsys
+assert dir(module) == dir(colorsys) and repr(module) == repr(colorsys)
+module.extra = 3
+assert colorsys.extra == 3
+del module.extra
+assert not hasattr(colorsys, "extra")
+try:
+    module.missing
+except AttributeError as error:
+    assert "module 'colorsys' has no attribute 'missing'" in str(error)
+else:
+    raise AssertionError("no error")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

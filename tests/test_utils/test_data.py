@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import subprocess
+import sys
 import warnings
 import zipfile
 
@@ -16,17 +18,24 @@ from mixnet import test_utils as utils
 
 def test_a_star_import_hands_out_the_modules() -> None:
     names: dict = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of scipy.stats
-        exec("from mixnet.test_utils import *", names)
+    exec("from mixnet.test_utils import *", names)
     assert names["np"] is np
     assert names["mx"] is mx
     assert names["rnd"] is np.random
     assert names["os"] is os
     assert names["ss"].__name__ == "scipy.stats"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of scipy.stats
+        assert names["ss"].norm.cdf(0) == 0.5
     for each in ("assert_almost_equal", "npt", "default_context", "use_np", "array", "Context",
                  "Symbol", "retry", "environment", "OrderedDict", "getenv"):  # fmt: skip
         assert each in names
+
+
+def test_a_star_import_does_not_import_the_slow_modules() -> None:
+    program = "import sys; from mixnet.test_utils import *; print('scipy.stats' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.split() == ["False"], done.stderr
 
 
 def test_draws_are_those_of_mxnet_for_numpys_seed() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -19,9 +20,10 @@ _PI = np.float32(3.1415926)
 _SINGLE = np.dtype(np.float32)
 _FEWEST = 32  # uniform numbers that are peeked at, at least
 _EACH = 5  # of them for a number that is still to be drawn
+_TABULATED = 1 << 16  # attempts up to which every number is drawn from everywhere
 
 
-class Uniforms(NamedTuple):
+class Uniforms:
     """The next uniform numbers of several generators.
 
     Args:
@@ -29,8 +31,14 @@ class Uniforms(NamedTuple):
         width: of a row, filling included.
     """
 
-    numbers: np.ndarray
-    width: int
+    def __init__(self, numbers: np.ndarray, width: int):
+        self.numbers = numbers
+        self.width = width
+
+    @cached_property
+    def attempts(self) -> Attempts:
+        """What attempts at a gamma number draw from each place."""
+        return Attempts.of(self.numbers)
 
     def end(self, places: np.ndarray) -> np.ndarray:
         """For each place, the one behind the last number of its row."""
@@ -38,19 +46,57 @@ class Uniforms(NamedTuple):
         return ends
 
 
-class Draw(Protocol):
-    """Draws numbers that begin at different places."""
+class Attempts(NamedTuple):
+    """What attempts at a gamma number draw, whatever its parameters are.
 
-    def __call__(
-        self, uniforms: Uniforms, places: np.ndarray, *parameters: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers, and the places behind them; these are beyond the row's end if it is too short.
+    Args:
+        first: for each place, that of the next pair within the circle in steps of two; a place beyond the
+            row's end if there is none.
+        normal: the normal number of each such pair.
+        level: the logarithm of each uniform number, subtracted from 1, which decides.
+    """
+
+    first: np.ndarray
+    normal: np.ndarray
+    level: np.ndarray
+
+    @classmethod
+    def of(cls, numbers: np.ndarray) -> Attempts:
+        """From uniform numbers.
 
         Args:
-            uniforms: drawn from.
-            places: where each number begins.
-            parameters: of the distribution; each one number, or one for each place.
+            numbers: rows with filling between them.
         """
+        count = len(numbers)
+        x = 2 * numbers - 1
+        square = x * x
+        square = square[:-1] + square[1:]
+        good = np.flatnonzero((square <= 1) & (square != 0))
+        square = square[good]
+        scale = np.log(_exactly(square)).astype(numbers.dtype) * -2 / square
+        normal = np.empty_like(numbers)
+        normal[good] = x[1:][good] * np.sqrt(scale)
+        # From behind, so that the least is the next; no pair: behind the last row.
+        first = np.full(count + count % 2, count + _BEHIND)
+        first[good] = good
+        for which in (first[::2], first[1::2]):
+            which[::-1] = np.minimum.accumulate(which[::-1])
+        return cls(first, normal, np.log(1 - _exactly(numbers)))
+
+
+class Draw(NamedTuple):
+    """Draws numbers that begin at different places.
+
+    Args:
+        derive: called once with the dtype of the uniform numbers and the parameters of the distribution,
+            each one number or an array; what it returns is computed element by element.
+        draw: called with uniform numbers, the place where each number begins, and what ``derive`` returned,
+            each one number or one for each place. It returns the numbers, and the places behind them; these
+            are beyond the row's end if it is too short.
+    """
+
+    derive: Callable[..., tuple[Any, ...]]
+    draw: Callable[..., tuple[np.ndarray, np.ndarray]]
 
 
 class Source(Protocol):
@@ -88,26 +134,17 @@ def drawn(
     numbers = np.empty(shape, dtype)
     done = np.zeros(shape[0], np.int64)
     words = dtype.itemsize // 4
-    vary = any(np.ndim(each) for each in parameters)
+    derived = draw.derive(dtype, *parameters)
     while (missing := shape[1] - int(done.min())) > 0:
         tries = min(_EACH * missing + _FEWEST, most // words)
         uniforms = _looked_at(uniform(source.peek(*rows, tries * words).reshape(-1), dtype), tries)
         start = np.arange(shape[0]) * uniforms.width
         place = start.copy()
-        if not vary:
-            begins = (start[:, None] + np.arange(tries)).reshape(-1)
-            all_numbers, all_ends = _from_everywhere(draw, uniforms, begins, parameters)
+        next_numbers = _next_numbers(draw, derived, uniforms, done.copy(), missing, tries)
         live = np.flatnonzero(done < shape[1])
         while live.size:
-            at = place[live]
-            if vary:
-                open_parameters = [
-                    each[live, done[live]] if np.ndim(each) else each for each in parameters
-                ]
-                new, end = draw(uniforms, at, *open_parameters)
-            else:
-                new, end = all_numbers[at], all_ends[at]
-            whole = end <= uniforms.end(at)
+            new, end = next_numbers(live, done[live], place[live])
+            whole = end <= uniforms.end(place[live])
             if not whole.all():
                 live, new, end = live[whole], new[whole], end[whole]
             numbers[live, done[live]] = new
@@ -118,46 +155,97 @@ def drawn(
     return numbers
 
 
+def _next_numbers(
+    draw: Draw,
+    derived: Sequence[Any],
+    uniforms: Uniforms,
+    done: np.ndarray,
+    missing: int,
+    tries: int,
+) -> Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """A function of rows, of how many numbers each has, and of places: the next numbers, and their ends.
+
+    Args:
+        draw: draws one number.
+        derived: from the parameters.
+        uniforms: drawn from.
+        done: how many numbers each row has.
+        missing: how many a row needs, at most.
+        tries: the uniform numbers of a row.
+    """
+    varying = [each for each in derived if np.ndim(each)]
+    begins = np.arange(tries) + (np.arange(len(done)) * uniforms.width)[:, None]
+    if not varying:
+        alike = draw.draw(uniforms, begins.reshape(-1), *derived)
+        return lambda rows, done, places: _at(alike, places - rows * _BEHIND)
+    if begins.size * missing > _TABULATED:
+        return lambda rows, done, places: draw.draw(
+            uniforms, places, *[each[rows, done] if np.ndim(each) else each for each in derived]
+        )
+    # Of the number that a row draws next, of the one behind it, and so on.
+    which = np.minimum(done[:, None] + np.arange(missing), varying[0].shape[1] - 1)
+    own = [
+        np.repeat(np.take_along_axis(each, which, 1), tries) if np.ndim(each) else each
+        for each in derived
+    ]
+    table = draw.draw(uniforms, np.repeat(begins, missing, 0).reshape(-1), *own)
+
+    def tabulated(
+        rows: np.ndarray, number: np.ndarray, places: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        first = (rows * missing + number - done[rows]) * tries
+        return _at(table, first + places - rows * uniforms.width)
+
+    return tabulated
+
+
+def _at(drawn: tuple[np.ndarray, np.ndarray], places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    numbers, ends = drawn
+    return numbers[places], ends[places]
+
+
 def _looked_at(numbers: np.ndarray, count: int) -> Uniforms:
     rows = np.full((len(numbers) // count, count + _BEHIND), np.nan, numbers.dtype)
     rows[:, :count] = numbers.reshape(-1, count)
     return Uniforms(rows.reshape(-1), count + _BEHIND)
 
 
-def _from_everywhere(
-    draw: Draw, uniforms: Uniforms, begins: np.ndarray, parameters: Sequence[Any]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers and ends by the place where a number begins."""
-    new, end = draw(uniforms, begins, *parameters)
-    numbers = np.empty(len(uniforms.numbers), new.dtype)
-    ends = np.empty(len(uniforms.numbers), np.int64)
-    numbers[begins], ends[begins] = new, end
-    return numbers, ends
+def _of_gamma(dtype: np.dtype, alpha: Any, beta: Any) -> tuple[Any, ...]:
+    """What an attempt at a gamma number of shape ``alpha`` and scale ``beta`` needs."""
+    alpha = np.asarray(alpha, dtype)
+    exact = _exactly(alpha)
+    small = alpha < 1
+    third = np.where(small, exact + 2 / 3, exact - 1 / 3).astype(dtype)
+    width = np.sqrt(9 * _exactly(third)).astype(dtype)
+    return alpha, np.asarray(beta, dtype), small, third, width, 1 / width
 
 
-def gamma(
-    uniforms: Uniforms, places: np.ndarray, alpha: Any, beta: Any
+def _gamma(
+    uniforms: Uniforms, places: np.ndarray, *derived: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Gamma numbers of shape ``alpha`` and scale ``beta``, by the method of Marsaglia and Tsang (2000).
+    """Gamma numbers, by the method of Marsaglia and Tsang (2000).
 
     An attempt takes pairs of uniform numbers for one normal number by the polar method, and one more for the
     decision. A shape below 1 takes another one at the end.
     """
-    numbers, dtype = uniforms.numbers, uniforms.numbers.dtype
-    alpha, beta, small, third, width, slope = _of_gamma(alpha, beta, dtype, places.shape)
+    numbers, attempts = uniforms.numbers, uniforms.attempts
+    alpha, beta, small, third, width, slope = (
+        each if each.shape else np.broadcast_to(each, places.shape) for each in derived
+    )
     # Of what is negative or infinite there is nothing to draw.
-    drawn = np.where(alpha < 0, np.nan, alpha).astype(dtype)
+    drawn = np.where(alpha < 0, np.nan, alpha).astype(numbers.dtype)
     waits = (alpha >= 0) & np.isfinite(alpha)
     place, last = places.copy(), uniforms.end(places)
     active = np.flatnonzero(waits)
     while active.size:
-        normal, good = _normal(numbers, place[active])
-        place[active] += 2
-        tried, normal = _above(active[good], normal, -width[active[good]])
+        at = attempts.first[place[active]]
+        active, at = _where(at < last[active], active, at)
+        normal = attempts.normal[at]
+        place[active] = at + 2
+        tried, at, normal = _where(normal > -width[active], active, at, normal)
         cube = _cube(normal, slope[tried])
-        level = np.log(1 - _exactly(numbers[place[tried]]))
-        place[tried] += 1
-        accepted = level < _bound(normal, cube, third[tried])
+        place[tried] = at + 3
+        accepted = attempts.level[at + 2] < _bound(normal, cube, third[tried])
         passed = tried[accepted]
         drawn[passed] = third[passed] * cube[accepted] * beta[passed]
         waits[passed] = False
@@ -171,38 +259,13 @@ def gamma(
     return drawn, place
 
 
-def _of_gamma(
-    alpha: Any, beta: Any, dtype: np.dtype, shape: tuple[int, ...]
-) -> tuple[np.ndarray, ...]:
-    """What an attempt needs, for each place."""
-    alpha = np.asarray(alpha, dtype)
-    exact = _exactly(alpha)
-    small = alpha < 1
-    third = np.where(small, exact + 2 / 3, exact - 1 / 3).astype(dtype)
-    width = np.sqrt(9 * _exactly(third)).astype(dtype)
-    every = (alpha, np.asarray(beta, dtype), small, third, width, 1 / width)
-    return tuple(np.broadcast_to(each, shape) for each in every)
+def _where(good: np.ndarray, *arrays: np.ndarray) -> Sequence[np.ndarray]:
+    """The elements of arrays where something holds."""
+    return arrays if good.all() else [each[good] for each in arrays]
 
 
 def _exactly(numbers: np.ndarray) -> np.ndarray:
     return numbers.astype(np.float64)
-
-
-def _normal(numbers: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Normal numbers of the pairs within the circle, and which pairs these are."""
-    x, y = 2 * numbers[places] - 1, 2 * numbers[places + 1] - 1
-    square = x * x + y * y
-    good = (square <= 1) & (square != 0)
-    square = square[good]
-    scale = np.log(_exactly(square)).astype(numbers.dtype) * -2 / square
-    return y[good] * np.sqrt(scale), good
-
-
-def _above(
-    places: np.ndarray, numbers: np.ndarray, limits: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    good = numbers > limits
-    return places[good], numbers[good]
 
 
 def _cube(normal: np.ndarray, slope: np.ndarray) -> np.ndarray:
@@ -218,12 +281,18 @@ def _bound(normal: np.ndarray, cube: np.ndarray, third: np.ndarray) -> np.ndarra
     return bound
 
 
-def poisson(uniforms: Uniforms, places: np.ndarray, mean: Any) -> tuple[np.ndarray, np.ndarray]:
+def _of_poisson(_: np.dtype, mean: Any) -> tuple[Any, ...]:
+    return (np.asarray(mean, np.float32),)
+
+
+def _poisson(
+    uniforms: Uniforms, places: np.ndarray, mean: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Poisson numbers: small ones by products of uniform numbers, large ones by rejection.
 
     Source: Press et al., "Numerical Recipes in C", second edition, section 7.3.
     """
-    mean = np.broadcast_to(np.asarray(mean, np.float32), places.shape)
+    mean = np.broadcast_to(mean, places.shape)
     drawn, ends = np.empty(len(places), np.float32), np.empty(len(places), np.int64)
     is_large = mean >= _LARGE
     for which, draw in ((~is_large, _by_products), (is_large, _by_rejection)):
@@ -294,38 +363,41 @@ def _log_gamma(numbers: np.ndarray) -> np.ndarray:
     return np.where(near, _FACTORIALS[places], far)
 
 
-def negative_binomial(
-    uniforms: Uniforms, places: np.ndarray, k: Any, p: Any
-) -> tuple[np.ndarray, np.ndarray]:
+def _of_negative_binomial(_: np.dtype, k: Any, p: Any) -> tuple[Any, ...]:
     """Failures before success number ``k`` of probability ``p``."""
     p = np.asarray(p, np.float32)
     with np.errstate(divide="ignore"):  # of probability 0: infinitely many failures
         odds = (1 - p) / p
-    return _mixed(uniforms, places, k, odds)
+    return np.asarray(k, np.float32), odds
 
 
-def generalized_negative_binomial(
-    uniforms: Uniforms, places: np.ndarray, mu: Any, alpha: Any
-) -> tuple[np.ndarray, np.ndarray]:
+def _of_generalized_negative_binomial(_: np.dtype, mu: Any, alpha: Any) -> tuple[Any, ...]:
     """Counts of mean ``mu`` and variance ``mu + alpha mu²``."""
     mu, alpha = np.asarray(mu, np.float32), np.asarray(alpha, np.float32)
     with np.errstate(divide="ignore"):
-        return _mixed(uniforms, places, 1 / alpha, np.where(alpha == 0, mu, alpha * mu))
+        return 1 / alpha, np.where(alpha == 0, mu, alpha * mu)
 
 
 def _mixed(
-    uniforms: Uniforms, places: np.ndarray, alpha: Any, beta: Any
+    uniforms: Uniforms, places: np.ndarray, alpha: np.ndarray, beta: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Poisson numbers whose means are gamma numbers, or ``beta`` where ``alpha`` is infinite."""
-    alpha = np.broadcast_to(np.asarray(alpha, np.float32), places.shape)
-    drawn = np.broadcast_to(np.asarray(beta, np.float32), places.shape).copy()
+    alpha = np.broadcast_to(alpha, places.shape)
+    drawn = np.broadcast_to(beta, places.shape).copy()
     place, last = places.copy(), uniforms.end(places)
     spread = np.flatnonzero(alpha != np.inf)
-    drawn[spread], place[spread] = gamma(uniforms, places[spread], alpha[spread], drawn[spread])
+    of_gamma = _of_gamma(uniforms.numbers.dtype, alpha[spread], drawn[spread])
+    drawn[spread], place[spread] = _gamma(uniforms, places[spread], *of_gamma)
     whole = place < last
-    drawn[whole], place[whole] = poisson(uniforms, place[whole], drawn[whole])
+    drawn[whole], place[whole] = _poisson(uniforms, place[whole], drawn[whole])
     place[~whole] = last[~whole] + 1
     return drawn, place
+
+
+GAMMA = Draw(_of_gamma, _gamma)
+POISSON = Draw(_of_poisson, _poisson)
+NEGATIVE_BINOMIAL = Draw(_of_negative_binomial, _mixed)
+GENERALIZED_NEGATIVE_BINOMIAL = Draw(_of_generalized_negative_binomial, _mixed)
 
 
 def gamma_in_rounds(
@@ -346,12 +418,15 @@ def gamma_in_rounds(
         normal: draws normal numbers.
         dtype: of the numbers.
     """
-    alpha, _, small, third, width, slope = _of_gamma(alpha, 1, np.dtype(np.float64), (count,))
+    alpha, _, small, third, width, slope = (
+        np.broadcast_to(each, (count,)) for each in _of_gamma(np.dtype(np.float64), alpha, 1)
+    )
     # Infinite and NaN shapes are returned as they are: no attempt would be accepted, and MXNet never ends.
     drawn, missing = alpha.copy(), np.flatnonzero(np.isfinite(alpha))
     while missing.size:
         chance, further = uniform(2 * count).reshape(-1, 2)[missing].T
-        tried, z = _above(missing, normal(count)[missing], -width[missing])
+        z = normal(count)[missing]
+        tried, z = _where(z > -width[missing], missing, z)
         good = np.isin(missing, tried, assume_unique=True)
         chance, further = chance[good], further[good]
         cube = _cube(z, slope[tried])

@@ -299,7 +299,9 @@ class Generator:
                     draw, own, self._many, (first, end), shape, uniform, LENGTH, dtype
                 )
 
-        return self._divided(count, 1, part)
+        # Each number with parameters of its own is one more call of Python, for all streams of a group.
+        varies = any(np.ndim(each) for each in parameters)
+        return self._divided(count, 1, part, least=STREAMS if varies else _GROUP)
 
     def gamma(self, count: int, alpha: Any, scale: Any, dtype: np.dtype = _SINGLE) -> np.ndarray:
         """Gamma numbers of the single generator; parameters as :func:`attempts.gamma_in_rounds`."""
@@ -342,7 +344,11 @@ class Generator:
             numbers = tried
 
     def _divided(
-        self, count: int, each: int, draw: Callable[[int, int, int], np.ndarray]
+        self,
+        count: int,
+        each: int,
+        draw: Callable[[int, int, int], np.ndarray],
+        least: int = _GROUP,
     ) -> np.ndarray:
         """What the many generators draw, as many at a time as the processor's cache holds.
 
@@ -350,6 +356,7 @@ class Generator:
             count: of numbers.
             each: what ``draw`` is asked for, for a number.
             draw: from the number of the first generator, the end, and how much each draws.
+            least: how many generators draw at a time, at least.
         """
         if count <= _FEWEST:
             return draw(0, 1, count * each).reshape(-1)
@@ -357,7 +364,7 @@ class Generator:
         step = -(-count // streams)
         full, rest = divmod(count, step)
         self._many.start(full + (rest > 0))
-        at_once = max(_TOGETHER // (step * each), _GROUP)
+        at_once = max(_TOGETHER // (step * each), least)
         groups = [(first, min(first + at_once, full), step) for first in range(0, full, at_once)]
         if rest:
             groups.append((full, full + 1, rest))

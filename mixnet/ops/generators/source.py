@@ -94,10 +94,10 @@ _KINDS: dict[str, Callable[[mersenne.Generator, Demand], np.ndarray]] = {
             demand.numbers, demand.parameters[0], demand.parameters[1], _normal_kind(demand.each)
         )
     ),
-    "shared gamma": _accepted(attempts.gamma),
-    "shared poisson": _accepted(attempts.poisson),
-    "shared negative binomial": _accepted(attempts.negative_binomial),
-    "shared generalized negative binomial": _accepted(attempts.generalized_negative_binomial),
+    "shared gamma": _accepted(attempts.GAMMA),
+    "shared poisson": _accepted(attempts.POISSON),
+    "shared negative binomial": _accepted(attempts.NEGATIVE_BINOMIAL),
+    "shared generalized negative binomial": _accepted(attempts.GENERALIZED_NEGATIVE_BINOMIAL),
     "order": lambda source, demand: source.order(demand.numbers),
     "order of rows": lambda source, demand: source.order_of_rows(demand.numbers),
     "choice": lambda source, demand: source.choice(demand.places, demand.numbers),

@@ -155,10 +155,10 @@ def name_of(op: Operator, local: bool = False) -> str | None:
 
     Args:
         op: the operator.
-        local: whether operators have names, too, that the package's file does not hold: those that draw
-            random numbers, and those of the package that are not registered.
+        local: whether operators of the package that are not registered have names, too, which its file does
+            not hold.
     """
-    if op.calls_python or (op.takes_key and not local):
+    if op.calls_python:
         return None
     if op.is_known_by_forward and op.forward is not None:
         inner = name_of(op.forward, local)

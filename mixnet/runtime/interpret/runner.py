@@ -104,7 +104,7 @@ def _new_runner(
         rejects = op.takes_key and "while" in names and not op.draws_per_element
         if (rejects or _has_arbitrary_signs(jaxpr)) and not patience.is_only_way:
             raise on_numpy.NoRuleError("what must not depend on the last bit")
-        return Runner(on_numpy.closed(jaxpr), on_numpy.cost(jaxpr))
+        return Runner(on_numpy.closed(jaxpr), on_numpy.cost(jaxpr), op.calls_python)
     except on_numpy.NoRuleError:
         # The operators around it are still interpreted, so only this one waits for the compiler.
         return _compiled_alone(op, statics, inputs, scalars, context)

@@ -806,3 +806,33 @@ def test_shapes_and_types_are_inferred_once_per_call() -> None:
         # MXNet infers each once.
         assert WidenedProp.inferred.count(list(shape)) == 1
         assert WidenedProp.inferred.count("float32") <= 1
+
+
+class Dividing(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        numbers = np.ones(2, np.float32) / np.zeros(2, np.float32)
+        self.assign(out_data[0], req[0], nd.array(numbers))
+
+
+@mx.operator.register("test_dividing")
+class DividingProp(mx.operator.CustomOpProp):
+    def list_arguments(self) -> list[str]:
+        return []
+
+    def infer_shape(self, in_shape: Any) -> Any:
+        return [], [[2]], []
+
+    def infer_type(self, in_type: Any) -> Any:
+        return [], [np.float32], []
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return Dividing()
+
+
+def test_operators_run_without_a_compiler_and_with_numpys_warnings() -> None:
+    before = mx.runtime.counters()["programs_compiled"]
+    for _ in range(2):  # its result depends on nothing, but the operator runs each time
+        with pytest.warns(RuntimeWarning, match="divide by zero"):
+            y = (nd.Custom(op_type="test_dividing") + 1).asnumpy()
+        assert np.isposinf(y).all()
+    assert mx.runtime.counters()["programs_compiled"] == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,16 +30,17 @@ def _cond(equation: Equation, branches: Any, **_: object) -> Run:
     return _result(run, equation)
 
 
-def call_back(equation: Equation, callback: Any, **_: object) -> Run:
-    """The rule of ``pure_callback`` in a process without XLA: it calls the Python function.
-
-    In other processes, operators that run Python are compiled, so that their errors and threads are those
-    of a device.
-    """
+@rule("pure_callback")
+def _call_back(equation: Equation, callback: Any, **_: object) -> Run:
+    """Calls the Python function, without the interpreter's settings of NumPy."""
     dtypes = [each.aval.dtype for each in equation.outvars]
 
     def run(*arrays: Any) -> list[np.ndarray]:
-        results = callback(*arrays)
+        try:
+            results = contextvars.Context().run(callback, *arrays)
+        except KeyboardInterrupt as error:
+            # As from XLA: what a program's own Python is interrupted in is not started again.
+            raise RuntimeError("KeyboardInterrupt in Python") from error
         return [np.asarray(each, dtype) for each, dtype in zip(results, dtypes, strict=True)]
 
     return _result(run, equation)

@@ -30,7 +30,9 @@ _MOST_FOLDED = 4096
 """The most elements of a result that is precomputed because it depends only on constants."""
 RUNS_BEFORE_WRITING = 200
 """The number of runs of a program before code is generated for it, which takes as long as some hundred."""
-_VIEWS = {"broadcast_in_dim", "iota", "reshape", "squeeze", "slice", "transpose", "expand_dims"}
+_MOST_COUNTED = 1 << 20
+"""The longest range of numbers that is precomputed: a network needs them again, and long ones memory."""
+_VIEWS = {"broadcast_in_dim", "reshape", "squeeze", "slice", "transpose", "expand_dims"}
 
 _quiet = contextvars.Context()
 _quiet.run(np.seterr, all="ignore")
@@ -153,13 +155,15 @@ class _Flat:
 
 def _is_small(name: str, equation: Any) -> bool:
     # A view needs no memory of its own; any other result lives as long as the program.
+    if name == "iota":
+        return bool(equation.params["shape"][equation.params["dimension"]] <= _MOST_COUNTED)
     return name in _VIEWS or (
         name not in _LOOPS
         and all(math.prod(v.aval.shape) <= _MOST_FOLDED for v in equation.outvars)
     )
 
 
-_LOOPS = {"while", "scan", "cond"}
+_LOOPS = {"while", "scan", "cond", "pure_callback"}
 
 
 def _constant(value: np.ndarray) -> Any:

@@ -186,10 +186,12 @@ def _iota(
 ) -> Run:
     between = [1] * len(shape)
     between[dimension] = shape[dimension]
+    # NumPy refuses to count further than a small dtype does.
+    kind = dtype if np.dtype(dtype).itemsize >= 4 and np.dtype(dtype).kind in "iuf" else np.int64
 
     def run() -> Any:
         # A view, since the numbers are the same along the other axes.
-        numbers = np.arange(shape[dimension]).astype(dtype)
+        numbers = np.arange(shape[dimension], dtype=kind).astype(dtype, copy=False)
         return np.broadcast_to(numbers.reshape(between), shape)
 
     return run

@@ -1,10 +1,14 @@
 """Functions that NumPy does not have.
 
-SciPy, a dependency of JAX, is imported on first use: the import takes longer than most programs here.
+SciPy, a dependency of JAX, is imported on first use: the import takes longer than most programs here. Until
+then, the most frequent functions are computed for a limited number of elements with Python's ``math``.
 """
 
 from __future__ import annotations
 
+import math
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,15 +33,71 @@ def _special(equation: Equation, **_: object) -> Run:
     name = equation.primitive.name
     if name in _SINGLE and equation.outvars[0].aval.dtype == np.float32:
         return _SINGLE[name]
-    from scipy import special
-
-    function = getattr(special, _SCIPY[name])
-    if name == "lgamma":
-        function = _lgamma(function)
     kind = wide(equation.outvars[0].aval.dtype)
+    if name in _WITHOUT_SCIPY and kind == np.float32:
+        return in_dtype(equation, lambda x: _single(name, x.astype(kind, copy=False)))
+    function = _of_scipy(name)
     return in_dtype(
         equation, lambda *arrays: function(*[x.astype(kind, copy=False) for x in arrays])
     )
+
+
+def _of_scipy(name: str) -> Run:
+    from scipy import special
+
+    function: Run = getattr(special, _SCIPY[name])
+    return _lgamma(function) if name == "lgamma" else function
+
+
+MOST_WITHOUT_SCIPY = 1 << 20
+"""The elements that are computed without SciPy, which takes about 100 ns each: longer than to import it."""
+_computed = 0
+
+
+def _single(name: str, x: np.ndarray) -> Any:
+    """Of single precision, rounded from double as by SciPy."""
+    global _computed
+    compute, is_defined = _WITHOUT_SCIPY[name]
+    few = _computed + x.size <= MOST_WITHOUT_SCIPY and "scipy.special" not in sys.modules
+    if not few or not is_defined(x):
+        return _of_scipy(name)(x)
+    _computed += x.size
+    return compute(x.astype(np.float64)).astype(np.float32)
+
+
+def _each(function: Callable[[float], float]) -> Run:
+    def run(x: np.ndarray) -> np.ndarray:
+        return np.fromiter(map(function, x.ravel().tolist()), np.float64, x.size).reshape(x.shape)
+
+    return run
+
+
+def _digamma(x: np.ndarray) -> np.ndarray:
+    """The derivative of the logarithm of gamma, by its recurrence and, from 10 on, its asymptotic series."""
+    total = np.zeros_like(x)
+    for step in range(10):
+        total += 1 / (x + step)
+    inverse = 1 / (x + 10)
+    square = inverse * inverse
+    series = np.zeros_like(x)
+    for bernoulli in _BERNOULLI[::-1]:
+        series = square * (bernoulli + series)
+    digamma: np.ndarray = -np.log(inverse) - inverse / 2 - series - total
+    return digamma
+
+
+_BERNOULLI = [1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12]  # B(2k) / 2k
+
+
+def _is_positive(x: np.ndarray) -> bool:
+    return bool(((x > 0) & (x < np.inf)).all())
+
+
+_WITHOUT_SCIPY: dict[str, tuple[Run, Callable[[np.ndarray], bool]]] = {
+    "erfc": (_each(math.erfc), lambda x: True),
+    "lgamma": (_each(math.lgamma), _is_positive),
+    "digamma": (_digamma, _is_positive),
+}
 
 
 # M. Giles, "Approximating the erfinv function" (2010), single precision: the numbers of XLA.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -190,3 +192,25 @@ def test_generated_code_computes_what_the_loop_does(
     if len(first) == 3:  # nobody else holds the constant
         later[0][2][:] = 0
         np.testing.assert_array_equal(program(*arrays)[2], first[2])
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.uint8, np.float16, np.float32])
+def test_ranges_count_as_xla_does(dtype: type) -> None:
+    (numbers,) = on_numpy.compiled(lambda: jax.lax.iota(dtype, 300))()
+    assert numbers.dtype == dtype
+    np.testing.assert_array_equal(numbers, jax.lax.iota(dtype, 300))
+
+
+def test_a_long_range_does_not_stay_in_memory() -> None:
+    count = run._MOST_COUNTED + 1
+    program = on_numpy.compiled(lambda: jax.lax.iota(np.int32, count))
+    tracemalloc.start()
+    try:
+        (numbers,) = program()
+        during, peak = tracemalloc.get_traced_memory()
+        assert (numbers[-1], numbers.dtype) == (count - 1, np.int32)
+        assert peak < 1.1 * numbers.nbytes
+        del numbers
+        assert tracemalloc.get_traced_memory()[0] < 0.1 * during
+    finally:
+        tracemalloc.stop()
