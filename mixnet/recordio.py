@@ -30,6 +30,7 @@ from mixnet.base import (
 from mixnet.files import pixels
 from mixnet.files.reading import lines_of, read_up_to
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.process.interrupt import Deferred
 from mixnet.process.lazy import names_later as _names_later
 
 MAGIC = 0xCED7230A
@@ -199,8 +200,9 @@ class MXRecordIO:
 
     def reset(self) -> None:
         """Go to the start: a reader reads again, a writer begins a new file."""
-        self.close()
-        self.open()
+        with Deferred():  # an interrupt in between would leave it closed
+            self.close()
+            self.open()
 
     def write(self, buf: bytes) -> None:
         """Append a record.

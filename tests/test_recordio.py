@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import signal
 import struct
 from pathlib import Path
 
@@ -277,3 +278,24 @@ def test_png_takes_the_quality_of_jpeg_without_a_warning(capfd: pytest.CaptureFi
 def test_a_record_shorter_than_a_header_is_an_error_of_struct() -> None:
     with pytest.raises(struct.error, match="a header has 24 bytes, but the record only 3"):
         recordio.unpack(b"abc")
+
+
+def test_an_interrupt_leaves_a_reader_open_that_goes_to_the_start(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.rec")
+    writer = MXRecordIO(path, "w")
+    writer.write(b"first")
+    writer.close()
+
+    class Interrupted(MXRecordIO):
+        def close(self) -> None:
+            super().close()
+            if interrupts:
+                signal.raise_signal(interrupts.pop())
+
+    interrupts: list[signal.Signals] = []
+    reader = Interrupted(path, "r")
+    assert reader.read() == b"first"
+    interrupts.append(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        reader.reset()
+    assert reader.read() == b"first"

@@ -8,6 +8,7 @@ from typing import Any
 
 from mixnet import engine
 from mixnet.base import CheckError, ObjectKindError
+from mixnet.engine.current import current
 from mixnet.engine.variable import Var
 from mixnet.io.batch import DataBatch, DataDesc
 from mixnet.io.iterator import DataIter
@@ -136,11 +137,14 @@ class PrefetchingIter(_OverIterators):
         self.next_batch: list[Any] = [None] * self.n_iter
         self._variables = [Var(f"batch of {type(each).__name__}") for each in self.iters]
         self.started = True
+        self._has_failed = False
         self._prefetch()
 
-    def _prefetch(self) -> None:
+    def _prefetch(self, only_failed: bool = False) -> None:
         room = self.next_batch
         for i, (iterator, variable) in enumerate(zip(self.iters, self._variables, strict=True)):
+            if only_failed and variable.error is None:
+                continue
 
             def work(i: int = i, iterator: Any = iterator) -> None:
                 room[i] = None
@@ -173,12 +177,25 @@ class PrefetchingIter(_OverIterators):
         return self._described((each.provide_label for each in self.iters), self.rename_label)
 
     def _settle(self) -> None:
+        """Wait for the next batches; one whose error was raised before is prepared again."""
         for variable in self._variables:
-            engine.wait_for_var(variable)
+            current.engine.settle(variable)
+        if self._has_failed:
+            self._has_failed = False
+            self._prefetch(only_failed=True)
+        try:
+            for variable in self._variables:
+                engine.wait_for_var(variable)
+        except BaseException:
+            self._has_failed = True
+            raise
 
     def reset(self) -> None:
-        """Reset all iterators."""
-        self._settle()
+        """Reset all iterators, also after an interrupt or an error."""
+        for variable in self._variables:
+            with contextlib.suppress(Exception):  # of a batch that nobody will read
+                engine.wait_for_var(variable)
+        self._has_failed = False
         for each in self.iters:
             each.reset()
         self._prefetch()

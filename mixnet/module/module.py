@@ -361,7 +361,6 @@ class Module(BaseModule):
             state_names=self._state_names,
         )
         self._data_shapes, self._label_shapes = data, labels
-        self.binded = True
         if shared is not None:
             self.params_initialized = True
             self._arg_params = shared._arg_params
@@ -372,6 +371,7 @@ class Module(BaseModule):
             group = self._exec_group
             self._arg_params = parameters_like(self._param_names, group.param_arrays)
             self._aux_params = parameters_like(self._aux_names, group.aux_arrays)
+        self.binded = True  # last: after an interrupt the module can be bound again
         if shared is not None and shared.optimizer_initialized:
             self.borrow_optimizer(shared)
 

@@ -294,6 +294,28 @@ def test_prefetching_iter_joins_iterators() -> None:
     assert both.iter_next() and both.getpad() == 0
 
 
+def test_prefetching_goes_on_after_an_error_or_an_interrupt() -> None:
+    iterator = arrays()
+    read, errors = iterator.next, [OSError("no connection"), KeyboardInterrupt()]
+
+    def read_or_fail() -> mx.io.DataBatch:
+        if errors:
+            raise errors.pop(0)
+        return read()
+
+    iterator.next = read_or_fail
+    prefetching = mx.io.PrefetchingIter(iterator)
+    with pytest.raises(OSError, match="no connection"):
+        next(prefetching)
+    with pytest.raises((mx.MXNetError, KeyboardInterrupt)):
+        next(prefetching)
+    assert firsts(prefetching) == [0, 4, 8]
+    errors.append(OSError("no connection"))
+    prefetching.reset()
+    prefetching.reset()  # whatever the work before has met
+    assert firsts(prefetching) == [0, 4, 8]
+
+
 def test_mismatched_iterators_are_refused() -> None:
     with pytest.raises(AssertionError):
         mx.io.PrefetchingIter([])

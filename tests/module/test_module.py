@@ -548,3 +548,19 @@ def test_another_object_than_a_batch_is_an_attribute_error() -> None:
             call()
     with pytest.raises(TypeError, match="sym_gen"):
         mx.mod.BucketingModule(lambda key: 3, 3).bind([("data", (2, 5))])
+
+
+def test_an_interrupted_bind_can_be_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = mx.mod.Module(mlp())
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mixnet.module.module.parameters_like", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            module.bind([("data", (4, 6))], [("softmax_label", (4,))])
+    assert not module.binded
+    module.bind([("data", (4, 6))], [("softmax_label", (4,))])
+    module.init_params()
+    assert module.get_params()[0]

@@ -97,7 +97,7 @@ _TOO_LATE = _TooLate()
 
 
 _left_to_workers: LiveObjects[Segment] = LiveObjects()
-_held_for_finalizers: list[Value] = []
+_for_finalizers: list[Value] = []
 
 
 def _hold_for_finalizers(phase: str, collection: Mapping[str, int]) -> None:
@@ -108,10 +108,10 @@ def _hold_for_finalizers(phase: str, collection: Mapping[str, int]) -> None:
     this would slow down recording, and few of them have finalizers.
     """
     if collection["generation"]:
-        _held_for_finalizers.clear()
+        _for_finalizers.clear()
         if phase == "start":
             for segment in (*pending_segments(), *_left_to_workers.all()):
-                _held_for_finalizers.extend(segment.held())
+                _for_finalizers.extend(segment.pending_values())
 
 
 gc.callbacks.append(_hold_for_finalizers)
@@ -662,7 +662,7 @@ class Segment:
                 self.read_entries()
             return self.graph(slots), self.leaves
 
-    def held(self) -> list[Value]:
+    def pending_values(self) -> list[Value]:
         """The values of arrays that it has to compute."""
         references = [each for entry in list(self.entries) for each in entry[3]]
         references += [*self.aliases, *self.references]
