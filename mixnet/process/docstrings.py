@@ -66,9 +66,17 @@ def _arguments(text: str, function: FunctionType) -> str:
     section = inspect.cleandoc(text).partition("\nArgs:\n")[2]
     following = _SECTION.search(section)
     section = section[: following.start()] if following else section
-    names = inspect.signature(function).parameters
+    names = _parameters(function)
     starts = [match.start() for match in _ITEM.finditer(section)]
     items = [section[i:j].rstrip() for i, j in zip(starts, [*starts[1:], None], strict=True)]
     return "\n".join(
         each for each in items if re.split("[,:]", each.strip(), maxsplit=1)[0] in names
     )
+
+
+def _parameters(function: FunctionType) -> tuple[str, ...]:
+    """Names of the parameters; ``inspect.signature`` takes half of the time of a class's docstrings."""
+    code = inspect.unwrap(function).__code__
+    more = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    names: tuple[str, ...] = code.co_varnames
+    return names[: code.co_argcount + code.co_kwonlyargcount + more]

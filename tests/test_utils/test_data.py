@@ -34,7 +34,9 @@ def test_a_star_import_hands_out_the_modules() -> None:
 
 def test_a_star_import_does_not_import_the_slow_modules() -> None:
     program = "import sys; from mixnet.test_utils import *; print('scipy.stats' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120
+    )
     assert done.stdout.split() == ["False"], done.stderr
 
 

@@ -48,6 +48,12 @@ def indented(text: str, spaces: int = 2) -> str:
     return text.replace("\n", "\n" + " " * spaces)
 
 
+_WITHOUT_BLOCKS = frozenset(
+    {"_children", "_reg_params", "_forward_hooks", "_forward_pre_hooks", "_made_at", "_formats"}
+)
+"""A block's own containers, which hold no blocks, or its children."""
+
+
 @set_module("mixnet.gluon.block")
 class Block:
     """Base of all layers and networks: override ``forward``.
@@ -201,8 +207,8 @@ class Block:
         for name, value in self.__dict__.items():
             if (
                 isinstance(value, (list, tuple, dict))
+                and name not in _WITHOUT_BLOCKS
                 and not name.startswith("__")
-                and name != "_children"
                 and hidden(value)
             ):
                 warnings.warn(

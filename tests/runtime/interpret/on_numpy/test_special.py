@@ -72,5 +72,7 @@ y.backward()
 y.asnumpy(), x.grad.asnumpy()
 assert "scipy.special" not in sys.modules
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
