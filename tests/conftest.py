@@ -249,7 +249,9 @@ def _import_share(config: pytest.Config) -> None:
     number = int(config.workerinput["workerid"].removeprefix("gw"))  # type: ignore[attr-defined]
     count = config.workerinput["workercount"]  # type: ignore[attr-defined]
     folders = [Path(config.invocation_params.dir, argument) for argument in config.args]
-    paths = sorted(path for folder in folders for path in folder.rglob("test_*.py"))
+    paths = sorted(
+        path for folder in folders if folder.is_dir() for path in folder.rglob("test_*.py")
+    )
     for path in paths[number::count]:
         # Collecting it says what is wrong.
         with contextlib.suppress(Exception, pytest.skip.Exception, pytest.fail.Exception):
