@@ -8,7 +8,7 @@ import os
 import random
 import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -21,7 +21,10 @@ from mixnet.ops.registry import OPERATORS, is_of_library
 from mixnet.runtime.programs import executable_cache
 
 MAPS = Path("/proc/self/maps")
+MOST_MAPS = 20_000  # a third of what Linux allows
+MAPS_OF_A_RUN = 100  # more than tests and records need on average
 _runs = itertools.count(1)
+_next_count = 25  # the run after which maps are counted, which takes long where there are many
 
 
 def null_is_a_device() -> bool:
@@ -39,11 +42,22 @@ _LIBRARY_PATH = os.environ.get(LIBRARY_PATH)
 _SETTINGS = ("MXNET_", "MIXNET_", "DMLC_", "JAX_", "XLA_")
 """Beginnings of variables that tests set. Imports set others: OpenCV's sets LD_LIBRARY_PATH."""
 
-Names = tuple[dict[str, Any], dict[str, Any]]
-"""A registry, and its content before a test."""
+# As bytes: texts are made only of what has changed.
+_VARIABLES: dict[bytes, bytes] = os.environ._data  # type: ignore[attr-defined]
+
+
+class _State(NamedTuple):
+    """What a test must leave as it was."""
+
+    variables: dict[bytes, bytes]
+    folder: str
+    has_np_arrays: bool
+    registries: list[tuple[dict[str, Any], dict[str, Any]]]
+    """Each, and its content."""
+
 
 # Before each test, and each record, that runs.
-_states: list[tuple[dict[str, str], list[Names]]] = []
+_states: list[_State] = []
 
 
 def begin() -> None:
@@ -51,28 +65,38 @@ def begin() -> None:
     random.seed(0)
     np.random.seed(0)
     mx.random.seed(0)
-    _states.append((_settings(), [(names, dict(names)) for names in _registries()]))
+    registries = [(names, dict(names)) for names in _registries()]
+    _states.append(_State(dict(_VARIABLES), os.getcwd(), mx.util.is_np_array(), registries))
 
 
 def end() -> None:
     """Nothing runs, nothing is recorded, settings and names are as before, the null device is still one."""
-    settings, names = _states.pop()
+    before = _states.pop()
     mx.nd.waitall()  # errors of unfinished work belong to this test
-    for now, before in names:
-        _restore(now, before)
+    for names, content in before.registries:
+        if names != content:
+            _restore(names, content)
     assert null_is_a_device() or not _NULL_WAS_A_DEVICE, f"a file has replaced {os.devnull}"
     assert not mx.autograd.is_recording(), "a test left a recording scope open"
-    changed = {key for key, _ in settings.items() ^ _settings().items()}
     is_record = bool(_states)  # its test's monkeypatch still lasts
-    assert is_record or not changed, f"a test changed {', '.join(sorted(changed))}: use monkeypatch"
+    if not is_record:
+        changed = _changed_settings(before)
+        assert not changed, f"a test changed {', '.join(changed)}: use monkeypatch"
     mx.engine.set_bulk_size(0)
     restore_library_path()
     _forget_programs()
 
 
-def _settings() -> dict[str, str]:
-    variables = {key: value for key, value in os.environ.items() if key.startswith(_SETTINGS)}
-    return {**variables, "the folder": os.getcwd(), "np arrays": str(mx.util.is_np_array())}
+def _changed_settings(before: _State) -> list[str]:
+    changed = []
+    if before.variables != _VARIABLES:
+        names = {os.fsdecode(name) for name, _ in _VARIABLES.items() ^ before.variables.items()}
+        changed = sorted(name for name in names if name.startswith(_SETTINGS))
+    if os.getcwd() != before.folder:
+        changed.append("the folder")
+    if mx.util.is_np_array() != before.has_np_arrays:
+        changed.append("np arrays")
+    return changed
 
 
 def _registries() -> list[dict[str, Any]]:
@@ -113,15 +137,17 @@ def set_garbage_aside() -> None:
 
 def _forget_programs() -> None:
     """Thousands of tests compile more programs than one process can have memory maps for."""
+    global _next_count
     number = next(_runs)
     if number % 250 == 0:
         set_garbage_aside()
-    if number % 25 or not MAPS.exists():
+    if number < _next_count or not MAPS.exists():
         return
     with MAPS.open("rb") as file:
         count = sum(1 for _ in file)
-    if count > 20_000:
+    if count > MOST_MAPS:
         executable_cache.clear()
         jax.clear_caches()
         gc.unfreeze()
         set_garbage_aside()
+    _next_count = number + max(25, (MOST_MAPS - count) // MAPS_OF_A_RUN)

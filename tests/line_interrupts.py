@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import FrameType
@@ -24,7 +24,12 @@ def _lines_of_try(filename: str) -> frozenset[int]:
     return frozenset(node.lineno for node in ast.walk(tree) if isinstance(node, ast.Try))
 
 
-def interrupted(at: int, folders: Collection[str], work: Callable[[], object]) -> str | None:
+@cache
+def _is_in(filename: str, folders: tuple[str, ...]) -> bool:
+    return any(folder in filename for folder in folders)
+
+
+def interrupted(at: int, folders: tuple[str, ...], work: Callable[[], object]) -> str | None:
     """Run ``work`` with a KeyboardInterrupt before the ``at``-th line that runs in these folders.
 
     The way out of a ``with`` block, a ``try:`` and, since Python 3.12, every round of a comprehension count
@@ -38,17 +43,18 @@ def interrupted(at: int, folders: Collection[str], work: Callable[[], object]) -
     place: str | None = None
     before: dict[int, int] = {}  # id of a frame -> its line before
 
-    def trace(frame: FrameType, event: str, _: Any) -> Any:
+    def trace_call(frame: FrameType, event: str, _: Any) -> Any:
+        return trace_lines if _is_in(frame.f_code.co_filename, folders) else None
+
+    def trace_lines(frame: FrameType, event: str, _: Any) -> Any:
         nonlocal left, place
-        name = frame.f_code.co_filename
-        if not any(folder in name for folder in folders):
-            return None
         if event == "line":
-            line, earlier = frame.f_lineno, before.get(id(frame), 0)
-            before[id(frame)] = line
+            name, line, number = frame.f_code.co_filename, frame.f_lineno, id(frame)
+            earlier = before.get(number, 0)
+            before[number] = line
             leaves_with = line < earlier and line in _lines_of_with(name)
             if leaves_with or line in _lines_of_try(name) or line == earlier:
-                return trace
+                return trace_lines
             left -= 1
             if not left:
                 sys.settrace(None)
@@ -56,9 +62,9 @@ def interrupted(at: int, folders: Collection[str], work: Callable[[], object]) -
                 raise KeyboardInterrupt(place)
         elif event == "return":
             before.pop(id(frame), None)
-        return trace
+        return trace_lines
 
-    sys.settrace(trace)
+    sys.settrace(trace_call)
     try:
         work()
         sys.settrace(None)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
+import threading
 import warnings
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.gluon import nn
+from tests.threads import all_at_once
 
 
 def perceptron(**kwargs) -> nn.HybridSequential:
@@ -515,3 +518,26 @@ def test_a_wrong_dtype_completes_shapes_before_it_is_reported(
     assert net.weight.shape == (3, 4)
     assert "infer_shape" not in capsys.readouterr().out
     assert net(nd.ones((2, 4))).shape == (2, 3)
+
+
+def test_parameters_are_collected_while_another_thread_changes_a_container() -> None:
+    """As the first call of a hybridized network, which stores its programs, does."""
+    net = nn.Dense(2, in_units=3)
+    net.programs = dict.fromkeys(range(1000))
+
+    done = threading.Event()
+
+    def collect() -> None:
+        try:
+            for _ in range(30):
+                assert list(net.collect_params()) == [net.weight.name, net.bias.name]
+        finally:
+            done.set()
+
+    def change() -> None:
+        for number in itertools.count(1000):
+            net.programs[number] = net.programs.pop(number - 1000)
+            if done.is_set():
+                break
+
+    all_at_once(2, lambda number: change() if number else collect())

@@ -60,4 +60,5 @@ def test_buttons_control_the_training(lab: Server, watched: Watched) -> None:
     for name in ("pause", "resume", "stop"):
         waiting(button(f"{name} the training")).to_be_disabled()
     assert watched.axe(".jp-OutputArea .mx") == []
-    assert watched.outside == [] and watched.errors == []
+    assert watched.outside == []
+    assert watched.errors == []

@@ -33,7 +33,8 @@ def test_views_of_a_page_are_readable(noting: Watched, site: Path, name: str) ->
             actual[each, width] = view.evaluate(FIND)
         assert page.evaluate("document.scrollingElement.scrollWidth <= innerWidth"), width
     assert {place: faults for place, faults in actual.items() if faults} == {}
-    assert noting.outside == [] and noting.errors == []
+    assert noting.outside == []
+    assert noting.errors == []
     for theme, rules in THEMES.items():  # last: axe reads style sheets, which files may not
         page.evaluate("(theme) => { document.body.dataset.theme = theme }", theme)
         settle(page)

@@ -31,7 +31,8 @@ def test_rows_with_all_search_words_remain(watched: Watched, site: Path) -> None
     assert 0 < rows.count() < 10, "a link finds the same again"
     box.fill("no such operator")
     counts(rows, 0)
-    assert watched.outside == [] and watched.errors == []
+    assert watched.outside == []
+    assert watched.errors == []
     assert watched.axe(".operator-search") == []
 
 

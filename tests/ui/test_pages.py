@@ -35,7 +35,8 @@ def test_a_page_of_a_view_is_readable_and_obeys(
     page.emulate_media(color_scheme="dark")
     settle(page)
     assert watched.axe("body") == []
-    assert watched.outside == [] and watched.errors == []
+    assert watched.outside == []
+    assert watched.errors == []
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
@@ -62,7 +63,8 @@ def test_a_page_without_scripts_is_readable(
         assert scale >= 0.74, f"{width}: text of the picture is too small"
     assert {width: faults for width, faults in actual.items() if faults} == {}
     assert noting.axe_in_both_themes("body") == {}
-    assert noting.outside == [] and noting.errors == []
+    assert noting.outside == []
+    assert noting.errors == []
 
 
 def test_a_page_that_runs_a_network(noting: Watched, tmp_path: Path) -> None:
@@ -89,7 +91,8 @@ def test_a_page_that_runs_a_network(noting: Watched, tmp_path: Path) -> None:
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
     assert {width: faults for width, faults in actual.items() if faults} == {}
     assert noting.axe_in_both_themes("body") == {}
-    assert noting.outside == [] and noting.errors == []
+    assert noting.outside == []
+    assert noting.errors == []
 
 
 def test_a_notebook_as_a_page(watched: Watched, tmp_path: Path) -> None:
@@ -108,7 +111,8 @@ def test_a_notebook_as_a_page(watched: Watched, tmp_path: Path) -> None:
     counts(page.locator(".mx-static[data-ready]"), 4)
     settle(page)
     assert watched.axe("body") == []
-    assert watched.outside == [] and watched.errors == []
+    assert watched.outside == []
+    assert watched.errors == []
 
 
 def test_the_picture_remains_without_scripts(browser, example: Callable[[str], Path]) -> None:

@@ -18,7 +18,8 @@ def test_a_puzzle_works_in_an_iframe(watched: Watched, tmp_path: Path) -> None:
     inside.locator(".mx-static[data-ready]").wait_for(timeout=60_000)
     drag(watched.page, inside.locator("[data-item]").nth(7), 0, 400)
     says(inside.locator(".mx-line"), "last at 0 B")
-    assert watched.outside == [] and watched.errors == []
+    assert watched.outside == []
+    assert watched.errors == []
 
 
 def test_a_puzzle_works_with_a_finger(browser, tmp_path: Path) -> None:

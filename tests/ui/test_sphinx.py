@@ -36,7 +36,8 @@ def test_a_page_asks_for_a_view_and_it_is_live(watched: Watched, site: Path) -> 
     )
     page.locator("[data-item]").nth(7).press("Home")
     says(page.locator(".mx-line"), "last at 0 B")
-    assert watched.outside == [] and watched.errors == []
+    assert watched.outside == []
+    assert watched.errors == []
     assert watched.axe(".mx") == []  # last: it reads style sheets, which files may not
 
 

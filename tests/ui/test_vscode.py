@@ -110,4 +110,5 @@ def test_every_view_falls_back_to_its_picture(
     page.wait_for_function(PICTURES_ARE_DRAWN)
     sizes = pictures.evaluate_all("(all) => all.map((img) => [img.clientWidth, img.clientHeight])")
     assert all(width > 50 and height > 20 for width, height in sizes), sizes
-    assert watched.outside == [] and watched.errors == []
+    assert watched.outside == []
+    assert watched.errors == []

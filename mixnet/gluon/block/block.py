@@ -195,16 +195,17 @@ class Block:
         return parameters
 
     def _check_container_with_block(self) -> None:
+        # Copies of what is walked through: another thread may call the block for the first time.
         children = set(self._children.values())
 
         def hidden(value: object) -> bool:
             if isinstance(value, (list, tuple)):
                 return any(hidden(each) for each in value)
             if isinstance(value, dict):
-                return any(hidden(each) for each in value.values())
+                return any(hidden(each) for each in list(value.values()))
             return isinstance(value, Block) and value not in children
 
-        for name, value in self.__dict__.items():
+        for name, value in list(self.__dict__.items()):
             if (
                 isinstance(value, (list, tuple, dict))
                 and name not in _WITHOUT_BLOCKS

@@ -1,0 +1,56 @@
+"""What a test changes is undone, or reported."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import mixnet as mx
+from mixnet import registry
+from tests import isolation
+
+
+def test_changed_settings_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MXNET_CHANGED", "1")
+    monkeypatch.setenv("MXNET_REMOVED", "1")
+    monkeypatch.setenv("MXNET_SAME", "1")
+    isolation.begin()
+    before = isolation._states.pop()
+    assert isolation._changed_settings(before) == []
+    monkeypatch.setenv("MXNET_CHANGED", "2")
+    monkeypatch.delenv("MXNET_REMOVED")
+    monkeypatch.setenv("MIXNET_ADDED", "")
+    monkeypatch.setenv("MXNET_SAME", "1")
+    monkeypatch.setenv("OF_NO_SETTING", "1")
+    variables = ["MIXNET_ADDED", "MXNET_CHANGED", "MXNET_REMOVED"]
+    assert isolation._changed_settings(before) == variables
+    monkeypatch.chdir(tmp_path)
+    with mx.util.np_array(True):
+        assert isolation._changed_settings(before) == [*variables, "the folder", "np arrays"]
+
+
+def test_registered_names_are_forgotten_and_replaced_ones_restored() -> None:
+    names = registry._registries[mx.init.Initializer]
+    usual = dict(names)
+    isolation.begin()
+
+    class Zero(mx.init.Initializer):
+        """Registered in place of another."""
+
+    class OfThisTest(mx.init.Initializer):
+        """A new name."""
+
+    names["zero"], names["of_this_test"] = Zero, OfThisTest
+    del names["one"]
+    isolation.end()
+    assert names == usual
+
+
+def test_variables_of_a_record_may_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of its test's monkeypatch."""
+    isolation.begin()
+    monkeypatch.setenv("MXNET_CHANGED", "1")
+    isolation.end()
+    assert os.environ["MXNET_CHANGED"] == "1"
