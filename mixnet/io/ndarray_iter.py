@@ -105,9 +105,11 @@ class NDArrayIter(DataIter):
         ordered = []
         for name, source in sources:
             if not is_stored(source) and id(source) not in self._shuffled:
-                rows = take_rows(source, self._order)
-                stype = getattr(source, "stype", "default")
-                self._shuffled[id(source)] = rows if stype == "default" else rows.tostype(stype)
+                self._shuffled[id(source)] = (
+                    source._take_rows(self._order)
+                    if isinstance(source, CSRNDArray)
+                    else take_rows(source, self._order)
+                )
             ordered.append((name, self._shuffled.get(id(source), source)))
         return ordered
 
@@ -242,7 +244,9 @@ class NDArrayIter(DataIter):
 
 
 def _fixed(source: object) -> Any:
-    """A float32 copy that is independent of the source; datasets in files are not copied."""
+    """A copy that is independent of the source, a dense one in float32; files are not copied."""
     if is_stored(source):
         return source
+    if isinstance(source, CSRNDArray):
+        return source.copy()
     return array(source, source.context, np.float32) if isinstance(source, NDArray) else source

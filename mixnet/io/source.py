@@ -11,6 +11,7 @@ import numpy as np
 from mixnet.array_like import HasDType, is_array_like
 from mixnet.base import AttributeTypeError, CheckError
 from mixnet.ndarray.create import array
+from mixnet.ndarray.csr_array import CSRNDArray
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse import array as sparse_array
 from mixnet.ndarray.sparse_array import BaseSparseNDArray
@@ -97,10 +98,11 @@ def take_rows(source: Any, rows: slice | np.ndarray) -> NDArray:
         source: from ``named_sources``.
         rows: a slice with step 1, or row indices.
     """
+    if isinstance(source, CSRNDArray):
+        part = source[rows] if isinstance(rows, slice) else source._take_rows(rows)
+        dense: NDArray = part.tostype("default")
+        return dense
     if isinstance(source, BaseSparseNDArray):
-        if isinstance(rows, slice) and source.stype == "csr":
-            dense: NDArray = source[rows].tostype("default")
-            return dense
         source = source.tostype("default")
     if not isinstance(source, NDArray):
         return array(_read_stored(source, rows), dtype=source.dtype)

@@ -46,5 +46,6 @@ class FactorScheduler(LearningRateScheduler):
         rate = self.base_lr * self.factor ** int(iteration / self.step)
         if rate != self.old_lr:
             self.old_lr = rate
-            logging.info("Iteration [%d]: learning rate is %.5f", iteration, rate)
+            # MXNet's spelling, which programs that read logs search for.
+            logging.info("At Iteration [%d]: Swith to new learning rate %.5f", iteration, rate)
         return rate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-import warnings
+import warnings as warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ from mixnet.module.order import require
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load as load_arrays
 from mixnet.process.docstrings import inherit_arguments
+from mixnet.process.source import warn_user
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -458,10 +459,7 @@ class BaseModule:
         """Whether ``set_params`` leaves parameters as they are; it warns then."""
         if force_init or not self.params_initialized:
             return False
-        warnings.warn(
-            "Parameters already initialized and force_init=False. set_params call ignored.",
-            stacklevel=3,
-        )
+        warn_user("Parameters already initialized and force_init=False. set_params call ignored.")
         return True
 
     def save_params(self, fname: str) -> None:
@@ -530,7 +528,7 @@ class BaseModule:
                 rows that it needs.
         """
         if sparse_row_id_fn is not None:
-            warnings.warn("sparse_row_id_fn is not invoked for BaseModule.", stacklevel=2)
+            warn_user("sparse_row_id_fn is not invoked for BaseModule.")
 
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import warnings
+import warnings as warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,7 @@ from mixnet.module.parameters import copy_checked, initialize, parameters_like
 from mixnet.ndarray.create import arange, zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer.updater import states_of
+from mixnet.process.source import warn_user
 from mixnet.runtime.record.record import flush
 
 if TYPE_CHECKING:
@@ -243,9 +244,8 @@ class Module(BaseModule):
     ) -> None:
         """Initialize parameters and states; see :class:`BaseModule`."""
         if self.params_initialized and not force_init:
-            warnings.warn(
-                "Parameters already initialized and force_init=False. init_params call ignored.",
-                stacklevel=2,
+            warn_user(
+                "Parameters already initialized and force_init=False. init_params call ignored."
             )
             return
         require(self, "binded")
@@ -598,9 +598,8 @@ class Module(BaseModule):
         if sparse_row_id_fn is None:
             return
         if not self._kvstore or not self._update_on_kvstore:
-            warnings.warn(
-                "Parameters are not updated in the KVStore. No need to call sparse_row_id_fn.",
-                stacklevel=2,
+            warn_user(
+                "Parameters are not updated in the KVStore. No need to call sparse_row_id_fn."
             )
             return
         rows = sparse_row_id_fn(data_batch)
@@ -674,11 +673,10 @@ def _check_optimizer(optimizer: Optimizer, rescale_grad: float) -> None:
             f"init_optimizer: optimizer must be an Optimizer or its name, not {optimizer!r:.60}."
         )
     if optimizer.rescale_grad != rescale_grad:
-        warnings.warn(
+        warn_user(
             "Optimizer created manually outside Module but rescale_grad is not normalized "
             f"to 1.0/batch_size/num_workers ({optimizer.rescale_grad} vs. {rescale_grad}). "
-            "Is this intended?",
-            stacklevel=3,
+            "Is this intended?"
         )
 
 

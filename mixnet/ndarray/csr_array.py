@@ -159,6 +159,21 @@ class CSRNDArray(BaseSparseNDArray):
         indices = host_indices(columns[inside] - left, self.context)
         return type(self)._make(data, (indptr, indices), shape)
 
+    def _take_rows(self, rows: np.ndarray) -> CSRNDArray:
+        """A matrix of these rows, in this order; no dense matrix is made.
+
+        Args:
+            rows: numbers of rows, none negative.
+        """
+        starts, columns = self._aux[0].asnumpy(), self._aux[1].asnumpy()
+        counts = np.diff(starts)[rows]
+        ends = np.cumsum(counts)
+        where = np.repeat(starts[rows] - ends + counts, counts) + np.arange(counts.sum())
+        data = invoke(find("_take_rows"), (self._data, host_indices(where, self.context)), {})
+        indptr = host_indices(np.concatenate([[0], ends]), self.context)
+        indices = host_indices(columns[where], self.context)
+        return type(self)._make(data, (indptr, indices), (len(rows), self.shape[1]))
+
 
 def _starts(rows: ArrayLike, count: int, context: Context) -> NDArray:
     """``indptr`` of rows in rising order."""

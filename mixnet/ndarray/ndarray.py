@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import importlib
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self, overload
 from weakref import WeakValueDictionary
@@ -31,6 +30,7 @@ from mixnet.ndarray.link import Link
 from mixnet.ndarray.no_content import NO_CONTENT
 from mixnet.ops.registry import find
 from mixnet.process.lazy import names_of_one_file
+from mixnet.process.source import warn_user
 from mixnet.runtime.record import copy as copies
 from mixnet.runtime.record.copy import copy_across, to_host
 from mixnet.runtime.record.record import record as record_operation
@@ -540,9 +540,7 @@ class NDArray(Handle, Installed):
         if isinstance(other, Context):
             return self._wrap(copy_across(self._read(), other))
         if other is self:
-            warnings.warn(
-                "copyto: source and target are the same array.", RuntimeWarning, stacklevel=2
-            )
+            warn_user("copyto: source and target are the same array.", RuntimeWarning)
             return False
         if isinstance(other, NDArray):
             if other.shape != self.shape:

@@ -198,14 +198,14 @@ def _callers(frame: FrameType | None) -> tuple[Source, ...]:
     return tuple(callers)
 
 
-def warn_user(text: str) -> None:
+def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the innermost line of the user's program, however deep in this library the cause is seen.
 
     As with ``warnings.warn``, a line that runs again does not repeat its warning.
     """
     source = user_source()
     if source is None:
-        warnings.warn(text, stacklevel=2)
+        warnings.warn(text, category, stacklevel=2)
         return
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename != source.file:
@@ -213,7 +213,7 @@ def warn_user(text: str) -> None:
     names = {} if frame is None else frame.f_globals
     warnings.warn_explicit(
         text,
-        UserWarning,
+        category,
         source.file,
         source.line,
         module=names.get("__name__"),

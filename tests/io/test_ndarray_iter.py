@@ -262,3 +262,34 @@ def test_shuffled_sparse_data_stay_sparse() -> None:
     assert shuffled.stype == "csr"
     assert shuffled.asnumpy().tolist() == np.eye(4)[[2, 3, 1, 0]].tolist()  # as MXNet 1.9.1
     assert [b.data[0].stype for b in batches] == ["default", "default"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64"])
+def test_shuffled_sparse_data_keep_their_dtype(dtype: str) -> None:
+    """As in MXNet 1.9.1, where dense arrays become float32."""
+    np.random.seed(0)
+    dense = np.arange(24).reshape(6, 4) * (np.arange(24).reshape(6, 4) % 3 == 0)
+    source = mx.nd.sparse.csr_matrix(dense, dtype=dtype)
+    batches = mx.io.NDArrayIter({"d": source}, None, 4, True, last_batch_handle="discard")
+    (described,), ((_, shuffled),) = batches.provide_data, batches.data
+    (data,) = batches.next().data
+    assert described.dtype == shuffled.dtype == data.dtype == np.dtype(dtype)
+    order = batches.idx
+    np.testing.assert_array_equal(shuffled.asnumpy(), dense[order])
+    np.testing.assert_array_equal(data.asnumpy(), dense[order[:4]])
+    source[:] = mx.nd.sparse.zeros("csr", source.shape, dtype=dtype)
+    np.testing.assert_array_equal(batches.data[0][1].asnumpy(), dense[order])
+
+
+def test_batches_of_shuffled_sparse_data_need_no_dense_matrix() -> None:
+    """Dense, the matrix has 400 GB."""
+    np.random.seed(0)
+    rows, columns = 100_000, 1_000_000
+    numbers = np.arange(rows)
+    parts = (np.ones(rows), numbers % 7, np.arange(rows + 1))
+    source = mx.nd.sparse.csr_matrix(parts, shape=(rows, columns))
+    batches = mx.io.NDArrayIter(source, numbers, 2, True, last_batch_handle="discard")
+    batch = batches.next()
+    places = batch.data[0].argmax(axis=1).asnumpy()
+    np.testing.assert_array_equal(places, batch.label[0].asnumpy() % 7)
+    np.testing.assert_array_equal(batch.label[0].asnumpy(), batches.idx[:2])

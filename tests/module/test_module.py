@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -175,6 +176,29 @@ def test_parameters_without_values_need_an_initializer() -> None:
     module, _ = bound()
     with pytest.raises(TypeError, match="initializer must be an Initializer"):
         module.init_params(None, force_init=True)
+
+
+class OwnModule(mx.mod.Module):
+    def init_params(self, *args: Any, **kwargs: Any) -> None:
+        super().init_params(*args, **kwargs)
+
+    def init_optimizer(self, *args: Any, **kwargs: Any) -> None:
+        super().init_optimizer(*args, **kwargs)
+
+
+@pytest.mark.parametrize("kind", [mx.mod.Module, OwnModule])
+def test_warnings_name_the_line_of_the_program(kind: type[mx.mod.Module]) -> None:
+    module = kind(mlp())
+    module.bind([("data", (4, 5))], [("softmax_label", (4,))])
+    module.init_params()
+    array = mx.nd.ones(2)
+    with pytest.warns() as caught:
+        module.init_params()
+        module.set_params(*module.get_params(), force_init=False)
+        module.init_optimizer(optimizer=mx.optimizer.SGD())
+        array.copyto(array)
+    assert [each.category for each in caught] == [UserWarning] * 3 + [RuntimeWarning]
+    assert {each.filename for each in caught} == {__file__}
 
 
 def test_modules_create_optimizers_by_name() -> None:
