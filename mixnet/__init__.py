@@ -134,6 +134,12 @@ if _typing.TYPE_CHECKING:  # the same for editors and type checkers
     from mixnet.widgets.look import Look as look
     from mixnet.widgets.why.ask import why as why
 
+    # Type checkers take an import by another name for a private one, unless it is listed. Star imports read
+    # this list, too, but only in their eyes.
+    __all__ = [
+        "img", "init", "kv", "look", "mod", "mon", "nd", "np", "npx", "rnd", "sym", "th", "viz",
+    ]  # fmt: skip
+
 # What a program does not use is not loaded.
 _LATER = (
     *("callback", "export", "gluon", "image", "io", "kvstore", "metric"),

@@ -468,13 +468,17 @@ class Block:
     def _run(self, *args: object) -> Any:
         return self.forward(*args)
 
-    def forward(self, *args: Any) -> Any:
-        """Outputs from inputs; to be overridden.
+    if TYPE_CHECKING:  # overridden with the inputs that a program has
+        forward: Callable[..., Any]
+    else:
 
-        Args:
-            args: arrays, or nested lists of them.
-        """
-        raise NotDefinedError(f"{type(self).__name__} does not define forward(self, x).")
+        def forward(self, *args: Any) -> Any:
+            """Outputs from inputs; to be overridden.
+
+            Args:
+                args: arrays, or nested lists of them.
+            """
+            raise NotDefinedError(f"{type(self).__name__} does not define forward(self, x).")
 
     def summary(self, *inputs: object) -> None:
         """Print a table of layers, output shapes and numbers of parameters for these inputs.

@@ -350,28 +350,32 @@ class HybridBlock(TracedBlock):
         outputs = run_symbol(composition.symbol, by_name, cls, self._op_hook)
         return unflatten(iter(outputs), composition.outputs)
 
-    def forward(self, x: Tensor, *args: Any) -> Any:
-        """Call ``hybrid_forward`` with ``mx.nd`` or ``mx.sym`` and the block's parameters.
+    if TYPE_CHECKING:  # overridden with the inputs that a program has
+        forward: Callable[..., Any]
+    else:
 
-        Args:
-            x: first input, an array or a symbol.
-            args: further inputs.
+        def forward(self, x: Tensor, *args: Any) -> Any:
+            """Call ``hybrid_forward`` with ``mx.nd`` or ``mx.sym`` and the block's parameters.
 
-        Raises:
-            ValueError: there is neither an array nor a symbol among the inputs, or both.
-        """
-        first = x
-        for each in (x, *args):
-            if not isinstance(each, NDArray):
-                first = first_input(self, (x, *args))
-                break
-        if isinstance(first, Symbol):
-            params: dict[str, Any] = {n: each.var() for n, each in self._reg_params.items()}
-            if isinstance(first, NumpySymbol):
-                params = {name: each.as_np_ndarray() for name, each in params.items()}
-            with self.name_scope():
-                return self._hybrid(sym, x, args, params)
-        return self._hybrid(nd, x, args, self._own_arrays(first, x, args))
+            Args:
+                x: first input, an array or a symbol.
+                args: further inputs.
+
+            Raises:
+                ValueError: there is neither an array nor a symbol among the inputs, or both.
+            """
+            first = x
+            for each in (x, *args):
+                if not isinstance(each, NDArray):
+                    first = first_input(self, (x, *args))
+                    break
+            if isinstance(first, Symbol):
+                params: dict[str, Any] = {n: each.var() for n, each in self._reg_params.items()}
+                if isinstance(first, NumpySymbol):
+                    params = {name: each.as_np_ndarray() for name, each in params.items()}
+                with self.name_scope():
+                    return self._hybrid(sym, x, args, params)
+            return self._hybrid(nd, x, args, self._own_arrays(first, x, args))
 
     def _own_arrays(
         self, first: NDArray, x: Tensor, args: tuple[object, ...]
@@ -416,7 +420,7 @@ class HybridBlock(TracedBlock):
                 raise
             raise problem from None
 
-    def hybrid_forward(self, F: ModuleType, x: Tensor, *args: Any, **kwargs: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Outputs from inputs, with operators from ``F``; parameters are passed by name.
 
         Args:
