@@ -57,6 +57,17 @@ MISTAKES = [
     mistake("ready(nn.BatchNorm(in_channels=5))(x)", ShapeError, "(5,)", "the shape (3,)"),
     mistake("nn.MaxPool2D(2)(x)", ShapeError, "(2, 3)", "three to five axes"),
     mistake("nn.MaxPool2D(9)(images)", ShapeError, "(9, 9)", "(8, 8)", "smaller kernels"),
+    # ---- names of other libraries
+    mistake("nn.Conv2d(3, 3)", AttributeError, "'Conv2d'", "'Conv2D'"),
+    mistake(
+        "loss.CrossEntropyLoss()", AttributeError, "'CrossEntropyLoss'", "'SoftmaxCrossEntropyLoss'"
+    ),
+    mistake(
+        "gluon.model_zoo.vision.resnet18_v3()", AttributeError, "'resnet18_v3'", "'resnet18_v2'"
+    ),
+    mistake("gluon.rnn.LSTMcell(2)", AttributeError, "'LSTMcell'", "'LSTMCell'"),
+    mistake("metric.Acuracy()", AttributeError, "'Acuracy'", "'Accuracy'"),
+    mistake("init.Xaver()", AttributeError, "'Xaver'", "'Xavier'"),
     # ---- making
     mistake("nn.Dense(2, prefix=x)", TypeError, "(2, 3)", "net = Dense(); net(x)"),
     mistake(
