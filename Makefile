@@ -17,6 +17,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CONSTRAINTS ?= notebooks/constraints.txt
 # Containers often have no other user; JupyterLab would ask for this and end.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
+LAB_SETTINGS := $(VENV)/share/jupyter/lab/settings
 PINNED := $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 # Containers often forbid bytecode files; without them, each of the many processes of tests and notebooks compiles
 # the package again, half a second each.
@@ -34,6 +35,9 @@ $(VENV)/stamp-base: pyproject.toml $(CONSTRAINTS)
 
 $(VENV)/stamp-lab: $(VENV)/stamp-base
 	$(PIP) $(PINNED) --editable '.[lab]'
+	@# JupyterLab's question about news would lie on the first picture.
+	@mkdir -p $(LAB_SETTINGS)
+	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}' > $(LAB_SETTINGS)/overrides.json
 	@touch $@
 
 $(VENV)/stamp-dev: $(VENV)/stamp-lab

@@ -65,6 +65,7 @@ with _collector_paused():
     from mixnet.legacy.as_mxnet import as_mxnet as as_mxnet
     from mixnet.process import interpreter as _interpreter
     from mixnet.process import interrupt as _interrupt
+    from mixnet.process import source as _source
     from mixnet.process.lazy import names_later as _names_later
     from mixnet.runtime import forked as _forked
     from mixnet.util import is_np_array as is_np_array
@@ -83,6 +84,10 @@ autograd.get_symbol = symbol._get_symbol
 paths.install(__name__)
 _interrupt.install()
 _interpreter.check()
+if _source.ipython_shell() is not None:
+    from mixnet.process import tracebacks as _tracebacks
+
+    _tracebacks.show_in_notebook()
 
 
 if _config.get("MXNET_PROFILER_AUTOSTART"):
@@ -128,6 +133,12 @@ if _typing.TYPE_CHECKING:  # the same for editors and type checkers
     from mixnet.legacy import tvmop as tvmop
     from mixnet.widgets.look import Look as look
     from mixnet.widgets.why.ask import why as why
+
+    # Type checkers take an import by another name for a private one, unless it is listed. Star imports read
+    # this list, too, but only in their eyes.
+    __all__ = [
+        "img", "init", "kv", "look", "mod", "mon", "nd", "np", "npx", "rnd", "sym", "th", "viz",
+    ]  # fmt: skip
 
 # What a program does not use is not loaded.
 _LATER = (

@@ -126,7 +126,7 @@ SETTINGS: dict[str, Setting] = {
         Setting("MIXNET_DONATE_BYTES", int, 1 << 14,
             "Buffers of at least this many bytes are reused in place when nothing else refers to them."),
         Setting("MIXNET_FULL_TRACEBACK", _flag, False,
-            "Errors raised in a call of a Gluon block, and those that end a worker of a job, show all of "
+            "Errors in notebooks, in calls of Gluon blocks and at the end of a worker of a job show all of "
             "mixnet's frames, not only those of the program."),
         Setting("MIXNET_SOURCE_LINES", _flag, False,
             "Graph nodes record the line of the program that created them."),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import (
@@ -155,14 +155,21 @@ class Function:
             return tuple(outputs)
         return outputs if isinstance(results, list) else outputs[0]
 
-    def forward(self, *inputs: Any) -> Any:
-        """Outputs from inputs."""
-        raise NotDefinedError(f"{type(self).__name__} does not define forward(self, *inputs).")
+    if TYPE_CHECKING:  # overridden with the inputs that a program has
+        forward: Callable[..., Any]
+        backward: Callable[..., Any]
+    else:
 
-    def backward(self, *head_gradients: object) -> Any:
-        """Gradients of the inputs from those of the outputs.
+        def forward(self, *inputs: Any) -> Any:
+            """Outputs from inputs."""
+            raise NotDefinedError(f"{type(self).__name__} does not define forward(self, *inputs).")
 
-        Args:
-            head_gradients: an array for each output.
-        """
-        raise NotDefinedError(f"{type(self).__name__} does not define backward(self, *gradients).")
+        def backward(self, *head_gradients: object) -> Any:
+            """Gradients of the inputs from those of the outputs.
+
+            Args:
+                head_gradients: an array for each output.
+            """
+            raise NotDefinedError(
+                f"{type(self).__name__} does not define backward(self, *gradients)."
+            )

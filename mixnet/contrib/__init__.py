@@ -1,11 +1,13 @@
 """``mx.contrib``: MXNet's contributed modules: operators, text, quantization, mixed precision, ONNX."""
 
 from mixnet.contrib import autograd as autograd
-from mixnet.ndarray import contrib as nd
-from mixnet.ndarray import contrib as ndarray
+from mixnet.ndarray import contrib as _ndarray
 from mixnet.process.lazy import names_later as _names_later
-from mixnet.symbol import contrib as sym
-from mixnet.symbol import contrib as symbol
+from mixnet.symbol import contrib as _symbol
+
+# Type checkers take these for public names, which an import by another name is not.
+nd = ndarray = _ndarray
+sym = symbol = _symbol
 
 _NAMES = (
     "amp",

@@ -15,7 +15,6 @@ from mixnet import io as io
 from mixnet import ndarray as nd
 from mixnet import recordio as recordio
 from mixnet.base import numeric_types as numeric_types
-from mixnet.image import detection as det
 from mixnet.image import detection as detection
 from mixnet.image import image as image
 from mixnet.image.augment import Augmenter as Augmenter
@@ -65,6 +64,8 @@ from mixnet.image.transform import scale_down as scale_down
 from mixnet.process.lazy import names_later as _names_later
 from mixnet.process.lazy import star_names as _star_names
 from mixnet.util import is_np_array as is_np_array
+
+det = detection
 
 # OpenCV is imported on first use.
 __getattr__, __dir__ = _names_later(globals(), {"cv2": "cv2"})

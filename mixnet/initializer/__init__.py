@@ -4,6 +4,7 @@
 import json as json
 import logging as logging
 import re as re
+import typing as _typing
 import warnings as warnings
 from math import sqrt as sqrt
 
@@ -33,7 +34,11 @@ from mixnet.initializer.random_numbers import Uniform as Uniform
 from mixnet.initializer.random_numbers import Xavier as Xavier
 from mixnet.ndarray import NDArray as NDArray
 from mixnet.ndarray import load as load
+from mixnet.process.lazy import names_later as _names_later
 from mixnet.process.lazy import star_names as _star_names
 from mixnet.util import is_np_array as is_np_array
 
 __all__ = _star_names(globals())
+
+if not _typing.TYPE_CHECKING:  # the error of a name that is misspelt names the nearest one
+    __getattr__, __dir__ = _names_later(globals(), {})

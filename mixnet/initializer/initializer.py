@@ -9,7 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 from mixnet import registry
-from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError, NotDefinedError
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    CheckError,
+    MXNetError,
+    NotDefinedError,
+)
 from mixnet.ndarray import random
 from mixnet.ndarray.ndarray import NDArray
 
@@ -224,8 +230,13 @@ def create(*args: object, **kwargs: object) -> Any:
         kwargs: its arguments by name.
 
     Raises:
-        AssertionError: no initializer has that name.
+        AssertionError: no initializer has that name, or it is a class.
     """
+    if args and isinstance(args[0], type):
+        # Called with a name and an array, it would make an initializer and leave the array as it is.
+        raise CheckError(
+            f"initializer must be an instance, not a class: {args[0].__name__}(), with parentheses."
+        )
     if args and callable(args[0]) and not isinstance(args[0], Initializer):
         return args[0]  # Mixed, Load, or a function of a name and an array
     return _create(*args, **kwargs)

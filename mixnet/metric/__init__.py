@@ -2,6 +2,7 @@
 
 # What `import *` brings beside mixnet's own names, as MXNet's module does.
 import math as math
+import typing as _typing
 from collections import OrderedDict as OrderedDict
 
 import numpy as numpy
@@ -32,6 +33,10 @@ from mixnet.metric.registry import register as register
 from mixnet.metric.regression import MAE as MAE
 from mixnet.metric.regression import MSE as MSE
 from mixnet.metric.regression import RMSE as RMSE
+from mixnet.process.lazy import names_later as _names_later
 from mixnet.process.lazy import star_names as _star_names
 
 __all__ = _star_names(globals(), ("registry",))
+
+if not _typing.TYPE_CHECKING:  # the error of a name that is misspelt names the nearest one
+    __getattr__, __dir__ = _names_later(globals(), {})

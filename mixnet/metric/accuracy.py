@@ -76,7 +76,10 @@ class Accuracy(EvalMetric):
                     f"Accuracy: axis={self.axis!r} is not a whole number. A name is given as name=..."
                 )
             if not -len(pred) <= self.axis < len(pred):
-                raise ShapeError(f"Accuracy: predictions {pred} have no axis {self.axis}.")
+                raise ShapeError(
+                    f"Accuracy: labels have shape {label}, and predictions {pred} have no axis {self.axis} "
+                    f"of classes. Labels come first: update(labels, preds)."
+                )
             sizes = sizes[0], sizes[1] // max(pred[self.axis], 1)
         if sizes[0] != sizes[1]:
             raise SizeError(

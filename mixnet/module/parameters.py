@@ -30,7 +30,7 @@ def initialize(
     Raises:
         ValueError: the initializer has no rule for that name.
     """
-    if not callable(initializer):
+    if not callable(initializer) or isinstance(initializer, type):
         raise AttributeTypeError(
             f"init_params: initializer must be an Initializer, such as mx.init.Xavier(), "
             f"not {initializer!r}."

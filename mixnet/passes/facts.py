@@ -7,12 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mixnet.base import MXNetError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.passes.infer_shape import evaluate
 
 Known = tuple[tuple[int, ...], np.dtype]
+
+
+def _name_node(error: MXNetError, node: Node) -> None:
+    """Let an error name the innermost node that refused its inputs: a line calls a graph as a whole."""
+    place = "" if node.source is None else f", made in {node.source}"
+    note = f"In node {node.name}{place}"
+    if not any(each.startswith("In node ") for each in getattr(error, "__notes__", ())):
+        error.add_note(note)
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,11 @@ class Facts:
             scalars = len(node.scalars)
             if node.op.takes_key and not drawing:
                 input_specs, scalars = (*input_specs, STREAM_SPEC), scalars + 1
-            specs = evaluate(node.op, node.statics, input_specs, scalars)
+            try:
+                specs = evaluate(node.op, node.statics, input_specs, scalars)
+            except MXNetError as error:
+                _name_node(error, node)
+                raise
             for i, spec in enumerate(specs):
                 known_specs[Entry(node, i)] = spec
         return known_specs

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -42,7 +44,7 @@ def of_program(error: BaseException) -> TracebackType | None:
     """
     frames = _frames(error)
     if isinstance(error, MXNetError):
-        shown = [each for each in frames if is_users(each.tb_frame.f_code.co_filename)]
+        shown = [each for each in frames if _is_programs(each.tb_frame.f_code.co_filename)]
     else:
         shown = [each for each in frames[:-1] if not is_library(each.tb_frame.f_code.co_filename)]
         shown += frames[-1:]
@@ -89,6 +91,14 @@ def show_in_notebook() -> None:
         show(lambda *three: shell.showtraceback(three, tb_offset=tb_offset), error)
 
     shell.set_custom_exc((MXNetError,), handle)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_programs(file: str) -> bool:
+    """Whether a file is a user's, and not of JAX, which calls operators written in Python."""
+    jax = sys.modules.get("jax")
+    folder = os.path.dirname(getattr(jax, "__file__", None) or "")
+    return is_users(file) and not (folder and file.startswith(folder + os.sep))
 
 
 def _frames(error: BaseException) -> list[TracebackType]:

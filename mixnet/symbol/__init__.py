@@ -31,9 +31,7 @@ from mixnet.symbol.spell import get_symbol as _get_symbol
 from mixnet.symbol.symbol import Group as Group
 from mixnet.symbol.symbol import Symbol as Symbol
 from mixnet.symbol.symbol import Variable as Variable
-from mixnet.symbol.symbol import Variable as var
 from mixnet.symbol.symbol import load as load
-from mixnet.symbol.symbol import load_json as fromjson
 from mixnet.symbol.symbol import load_json as load_json
 
 _operators.install(Symbol)
@@ -42,10 +40,11 @@ _memory.install(Symbol, Executor)
 
 
 from mixnet.process.lazy import star_names as _star_names  # noqa: E402
-from mixnet.symbol import numpy as np  # noqa: E402
 from mixnet.symbol import numpy as numpy  # noqa: E402
-from mixnet.symbol import numpy_extension as npx  # noqa: E402
 from mixnet.symbol import numpy_extension as numpy_extension  # noqa: E402
+
+# Type checkers take these for public names, which an import by another name is not.
+var, fromjson, np, npx = Variable, load_json, numpy, numpy_extension
 
 __getattr__, __dir__ = _namespace.OPERATORS.hooks(
     globals(),

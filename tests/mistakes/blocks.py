@@ -52,10 +52,24 @@ MISTAKES = [
         ShapeError,
         "(4, 1, 3, 3)",
         "need (4, 3, 3, 3)",
+        "axis 1",
     ),
     mistake("ready(nn.BatchNorm(in_channels=5))(x)", ShapeError, "(5,)", "the shape (3,)"),
     mistake("nn.MaxPool2D(2)(x)", ShapeError, "(2, 3)", "three to five axes"),
+    mistake("nn.MaxPool2D(9)(images)", ShapeError, "(9, 9)", "(8, 8)", "smaller kernels"),
+    # ---- names of other libraries
+    mistake("nn.Conv2d(3, 3)", AttributeError, "'Conv2d'", "'Conv2D'"),
+    mistake(
+        "loss.CrossEntropyLoss()", AttributeError, "'CrossEntropyLoss'", "'SoftmaxCrossEntropyLoss'"
+    ),
+    mistake(
+        "gluon.model_zoo.vision.resnet18_v3()", AttributeError, "'resnet18_v3'", "'resnet18_v2'"
+    ),
+    mistake("gluon.rnn.LSTMcell(2)", AttributeError, "'LSTMcell'", "'LSTMCell'"),
+    mistake("metric.Acuracy()", AttributeError, "'Acuracy'", "'Accuracy'"),
+    mistake("init.Xaver()", AttributeError, "'Xaver'", "'Xavier'"),
     # ---- making
+    mistake("nn.Dense(2, prefix=x)", TypeError, "(2, 3)", "net = Dense(); net(x)"),
     mistake(
         "nn.Dense(2, activaton='relu')", AttributeTypeError, "'activaton'", "Dense", "'activation'"
     ),
@@ -157,6 +171,13 @@ MISTAKES = [
         (AttributeValueError, ValueError),
         "'1.weight'",
         "ignore_extra=True",
+    ),
+    mistake(
+        "dense().collect_params().load('nothing.params', restore_prefix='net_')",
+        AssertionError,
+        "restore_prefix='net_'",
+        "net.name_scope()",
+        "net.save_parameters()",
     ),
     mistake("dense().export('a')", RuntimeError, "export", "call it with data first"),
     # ---- hybridized networks

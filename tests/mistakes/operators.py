@@ -152,7 +152,10 @@ MISTAKES = [
         "multiples",
     ),
     mistake(
-        "nd.Pooling(images, kernel=(11, 11), pool_type='max')", ShapeError, "11", "padded extent 8"
+        "nd.Pooling(images, kernel=(11, 11), pool_type='max')",
+        ShapeError,
+        "11",
+        "the extents (8, 8)",
     ),
     mistake("nd.LeakyReLU(x, act_type='prelu')", ShapeError, "'prelu'", "'gamma' was not given"),
     mistake(

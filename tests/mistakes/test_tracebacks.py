@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import traceback
 import types
@@ -40,6 +41,46 @@ def test_a_network_shows_the_lines_of_the_program() -> None:
 
 def test_a_hybridized_network_is_as_short() -> None:
     assert len(_frames(True)) <= 3
+
+
+def _notes(net: mx.gluon.Block) -> list[str]:
+    net.initialize()
+    with pytest.raises(mx.base.ShapeError) as raised:
+        net(nd.ones((2, 3)))
+    return getattr(raised.value, "__notes__", [])
+
+
+def _two_layers() -> nn.HybridSequential:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(5, in_units=3), nn.Dense(2, in_units=4, prefix="second_"))
+    return net
+
+
+class _Sum(mx.gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        return x + F.ones((2, 2))
+
+
+def test_an_error_names_the_layer_of_a_container() -> None:
+    (note,) = _notes(_two_layers())
+    assert note.startswith("In layer second: Dense(4 -> 2, linear), made in ")
+    assert "test_tracebacks.py" in note and "net.add(nn.Dense(5" in note
+
+
+def test_an_error_names_the_node_of_a_hybridized_network() -> None:
+    net = _two_layers()
+    net.hybridize()
+    (note,) = _notes(net)
+    assert note.startswith("In node second_fwd, made in ") and "net(nd.ones((2, 3)))" in note
+
+
+def test_an_error_names_the_line_of_a_hybridized_block_of_the_program() -> None:
+    net = nn.HybridSequential()
+    net.add(_Sum(prefix="sum_"))
+    assert _notes(net) == []  # the traceback shows the line
+    net.hybridize()
+    (note,) = _notes(net)
+    assert note.startswith("In node sum_") and note.endswith(": return x + F.ones((2, 2))")
 
 
 def test_all_frames_are_shown_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,6 +179,49 @@ def test_errors_of_a_custom_optimizer_show_its_frames() -> None:
     store.set_optimizer(Stateless())
     with pytest.raises(ValueError, match="no update today"):
         store.push("w", nd.ones(3))
+
+
+_OPERATOR = """
+import mixnet as mx
+
+class Op(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] + mx.nd.ones(7))
+
+@mx.operator.register("unready")
+class Properties(mx.operator.CustomOpProp):
+    def create_operator(self, ctx, shapes, dtypes):
+        return Op()
+"""
+_MISTAKES = (
+    "mx.nd.load('nothing.params')",
+    "mx.nd.Custom(mx.nd.ones(2), op_type='unready').asnumpy()",
+)
+_SHELL = f"""
+from IPython.core.interactiveshell import InteractiveShell
+
+shell = InteractiveShell.instance()
+shell.run_line_magic("colors", "nocolor")
+shell.run_cell({_OPERATOR!r})
+for code in {_MISTAKES}:
+    assert shell.run_cell(code).error_in_exec
+"""
+
+
+def test_a_notebook_shows_the_lines_of_its_cells() -> None:
+    pytest.importorskip("IPython")
+    process = subprocess.run(
+        [sys.executable, "-c", _SHELL],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    text = process.stdout
+    assert process.returncode == 0, process.stderr
+    assert "couldn't open file" in text and "'unready' raised" in text
+    assert text.count("Cell In[") == 3 and "in Op.forward" in text and "File " not in text
 
 
 class _Shell:

@@ -137,6 +137,13 @@ MISTAKES = [
         "axis='class accuracy'",
         "name=",
     ),
+    mistake(
+        "metric.Accuracy().update(x, nd.ones(2))",
+        ShapeError,
+        "(2, 3)",
+        "(2,)",
+        "update(labels, preds)",
+    ),
     mistake("metric.MAE().update([nd.ones(8)], [nd.ones(3)])", ValueError, "float32[8]"),
     mistake("metric.TopKAccuracy(top_k=1)", AssertionError, "top_k=1", "Accuracy"),
     mistake(
@@ -153,6 +160,19 @@ MISTAKES = [
     mistake("metric.CustomMetric(3)", TypeError, "3", "function"),
     # ---- initializers
     mistake("init.create('xaveir')", (CheckError, AssertionError), "xaveir is not", "'xavier'"),
+    mistake(
+        "nn.Dense(2).initialize(init.Xavier)",
+        (CheckError, AssertionError),
+        "a class",
+        "Xavier()",
+    ),
+    mistake(
+        "gluon.Parameter('w', shape=(2, 3), init=init.Xavier).initialize()",
+        AssertionError,
+        "a class",
+        "Xavier()",
+    ),
+    mistake("bound().init_params(init.Xavier)", TypeError, "Xavier'", "such as mx.init.Xavier()"),
     mistake("init.Xavier(rnd_type='foo')('w_weight', x)", ValueError, "'foo'", "'uniform'"),
     mistake("init.Xavier()('w_weight', nd.ones(3))", ValueError, "(3,)", "2 axes"),
     mistake("init.Xavier()('foo', x)", ValueError, "'foo'", "mx.init.Zero()"),

@@ -28,6 +28,24 @@ class Net(gluon.HybridBlock):
         return self.out(self.body(x))
 
 
+class Masked(gluon.HybridBlock):
+    def forward(self, x: nd.NDArray, mask: nd.NDArray) -> nd.NDArray:
+        return x * mask
+
+
+class Scaled(gluon.HybridBlock):
+    def hybrid_forward(self, F: Any, x: nd.NDArray, scale: nd.NDArray) -> nd.NDArray:
+        return x * scale
+
+
+class Identity(autograd.Function):
+    def forward(self, x: nd.NDArray) -> nd.NDArray:
+        return x
+
+    def backward(self, head: nd.NDArray) -> nd.NDArray:
+        return head
+
+
 def train() -> None:
     context = [mx.cpu(0)]
     net = Net(10)

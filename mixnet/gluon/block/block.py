@@ -30,7 +30,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load, save
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.process.docstrings import inherit_arguments
-from mixnet.process.source import user_source
+from mixnet.process.source import user_source, warn_user
 from mixnet.process.subroutine import checked_function
 from mixnet.process.tracebacks import shortened
 from mixnet.runtime.record.files import Saving
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from mixnet.context import Context
     from mixnet.dtype import DTypeLike
     from mixnet.initializer.initializer import Initializer
+
+_LAYERS = f"{__name__.partition('.')[0]}."
 
 
 def indented(text: str, spaces: int = 2) -> str:
@@ -86,10 +88,7 @@ class Block:
         if unknown:
             raise unknown_argument(self, next(iter(unknown)))
         if prefix is not None and not isinstance(prefix, str):
-            hint = " Add it with net.add(...)." if isinstance(prefix, Block) else ""
-            raise AttributeTypeError(
-                f"{type(self).__name__}: prefix must be a string, not {prefix!r:.60}.{hint}"
-            )
+            raise AttributeTypeError(_no_prefix(type(self).__name__, prefix))
         self._made_at = user_source(making=self)
         self._empty_prefix = prefix == ""
         self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())
@@ -212,12 +211,11 @@ class Block:
                 and not name.startswith("__")
                 and hidden(value)
             ):
-                warnings.warn(
+                warn_user(
                     f'"{type(self).__name__}.{name}" is an unregistered container with Blocks: '
                     f"Blocks in a list, tuple or dict are not children, and their parameters are "
                     f"not found. Call register_child() for each, or put them into nn.Sequential or "
-                    f"nn.HybridSequential.",
-                    stacklevel=3,
+                    f"nn.HybridSequential."
                 )
 
     def _walk(self) -> list[Block]:
@@ -460,6 +458,7 @@ class Block:
             output = self._run(*args)
         except MXNetError as error:
             error.__traceback__ = shortened(error)
+            _name_layer(error, self)
             raise
         except TypeError:
             problem = refused(self, self.forward, args)
@@ -476,13 +475,17 @@ class Block:
     def _run(self, *args: object) -> Any:
         return self.forward(*args)
 
-    def forward(self, *args: Any) -> Any:
-        """Outputs from inputs; to be overridden.
+    if TYPE_CHECKING:  # overridden with the inputs that a program has
+        forward: Callable[..., Any]
+    else:
 
-        Args:
-            args: arrays, or nested lists of them.
-        """
-        raise NotDefinedError(f"{type(self).__name__} does not define forward(self, x).")
+        def forward(self, *args: Any) -> Any:
+            """Outputs from inputs; to be overridden.
+
+            Args:
+                args: arrays, or nested lists of them.
+            """
+            raise NotDefinedError(f"{type(self).__name__} does not define forward(self, x).")
 
     def summary(self, *inputs: object) -> None:
         """Print a table of layers, output shapes and numbers of parameters for these inputs.
@@ -494,6 +497,31 @@ class Block:
             CheckError: the network is hybridized already.
         """
         summarize(self, inputs)
+
+
+def _name_layer(error: MXNetError, block: Block) -> None:
+    """Let an error name the layer that raised it, where no line of the program does.
+
+    Several layers of a container are called by one line. What a program defines has lines of its own.
+    """
+    if "_layer" in vars(error):
+        return  # raised in a block within this one
+    vars(error)["_layer"] = block.name
+    text = repr(block)
+    if type(block).__module__.startswith(_LAYERS) and "\n" not in text:  # no container
+        place = "" if block._made_at is None else f", made in {block._made_at}"
+        error.add_note(f"In layer {block.name}: {text}{place}")
+
+
+def _no_prefix(title: str, value: object) -> str:
+    """What to say of a value in the place of a block's prefix."""
+    if isinstance(value, NDArray):
+        return (
+            f"{title}: prefix must be a string, not an array of shape {value.shape}. Make the block "
+            f"first, then call it with the data: net = {title}(); net(x)."
+        )
+    hint = " Add it with net.add(...)." if isinstance(value, Block) else ""
+    return f"{title}: prefix must be a string, not {value!r:.60}.{hint}"
 
 
 def _check_numpy(output: object) -> None:

@@ -363,38 +363,42 @@ class HybridBlock(TracedBlock):
         outputs = run_symbol(composition.symbol, by_name, cls, self._op_hook)
         return unflatten(iter(outputs), composition.outputs)
 
-    def forward(self, x: Tensor, *args: Any) -> Any:
-        """Call ``hybrid_forward`` with ``mx.nd`` or ``mx.sym`` and the block's parameters.
+    if TYPE_CHECKING:  # overridden with the inputs that a program has
+        forward: Callable[..., Any]
+    else:
 
-        Args:
-            x: first input, an array or a symbol.
-            args: further inputs.
+        def forward(self, x: Tensor, *args: Any) -> Any:
+            """Call ``hybrid_forward`` with ``mx.nd`` or ``mx.sym`` and the block's parameters.
 
-        Raises:
-            ValueError: there is neither an array nor a symbol among the inputs, or both.
-        """
-        first = x
-        params: dict[str, Any]
-        for each in (x, *args):
-            if not isinstance(each, NDArray):
-                first = first_input(self, (x, *args))
-                break
-        if isinstance(first, Symbol):
-            params = {n: each.var() for n, each in self._reg_params.items()}
-            if isinstance(first, NumpySymbol):
-                params = {name: each.as_np_ndarray() for name, each in params.items()}
-            with self.name_scope():
-                try:
-                    return self.hybrid_forward(sym, x, *args, **params)
-                except TypeError as error:
-                    self._explain(error, sym, x, args, params)
-                    raise
-        params = self._own_arrays(first, x, args) if self._reg_params else {}
-        try:
-            return self.hybrid_forward(nd, x, *args, **params)
-        except TypeError as error:
-            self._explain(error, nd, x, args, params)
-            raise
+            Args:
+                x: first input, an array or a symbol.
+                args: further inputs.
+
+            Raises:
+                ValueError: there is neither an array nor a symbol among the inputs, or both.
+            """
+            first = x
+            params: dict[str, Any]
+            for each in (x, *args):
+                if not isinstance(each, NDArray):
+                    first = first_input(self, (x, *args))
+                    break
+            if isinstance(first, Symbol):
+                params = {n: each.var() for n, each in self._reg_params.items()}
+                if isinstance(first, NumpySymbol):
+                    params = {name: each.as_np_ndarray() for name, each in params.items()}
+                with self.name_scope():
+                    try:
+                        return self.hybrid_forward(sym, x, *args, **params)
+                    except TypeError as error:
+                        self._explain(error, sym, x, args, params)
+                        raise
+            params = self._own_arrays(first, x, args) if self._reg_params else {}
+            try:
+                return self.hybrid_forward(nd, x, *args, **params)
+            except TypeError as error:
+                self._explain(error, nd, x, args, params)
+                raise
 
     def _own_arrays(
         self, first: NDArray, x: Tensor, args: tuple[object, ...]
@@ -438,7 +442,7 @@ class HybridBlock(TracedBlock):
             if problem is not None:
                 raise problem from None
 
-    def hybrid_forward(self, F: ModuleType, x: Tensor, *args: Any, **kwargs: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Outputs from inputs, with operators from ``F``; parameters are passed by name.
 
         Args:

@@ -1,5 +1,7 @@
 """Losses: one number per sample."""
 
+import typing as _typing
+
 from mixnet import ndarray as ndarray
 from mixnet.base import numeric_types as numeric_types
 from mixnet.gluon.block import HybridBlock as HybridBlock
@@ -24,6 +26,7 @@ from mixnet.gluon.loss.regression import L1Loss as L1Loss
 from mixnet.gluon.loss.regression import L2Loss as L2Loss
 from mixnet.gluon.loss.regression import PoissonNLLLoss as PoissonNLLLoss
 from mixnet.gluon.loss.sequence import CTCLoss as CTCLoss
+from mixnet.process.lazy import names_later as _names_later
 from mixnet.util import is_np_array as is_np_array
 
 __all__ = [
@@ -45,3 +48,6 @@ __all__ = [
     "SquaredHingeLoss",
     "TripletLoss",
 ]
+
+if not _typing.TYPE_CHECKING:  # the error of a name that is misspelt names the nearest one
+    __getattr__, __dir__ = _names_later(globals(), {})

@@ -131,7 +131,7 @@ class Loss(HybridBlock):
         """Advice for inputs whose shapes do not match, with a leading space."""
         return ""
 
-    def hybrid_forward(self, F: ModuleType, x: Tensor, *args: Any, **kwargs: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The loss of every sample; to be overridden."""
         raise NotDefinedError(f"{type(self).__name__} does not define hybrid_forward.")
 

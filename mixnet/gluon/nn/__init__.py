@@ -1,5 +1,7 @@
 """``mx.gluon.nn``: layers."""
 
+import typing as _typing
+
 from mixnet.gluon.block import Block as Block
 from mixnet.gluon.block import HybridBlock as HybridBlock
 from mixnet.gluon.block import SymbolBlock as SymbolBlock
@@ -45,6 +47,10 @@ from mixnet.gluon.nn.pooling import GlobalMaxPool3D as GlobalMaxPool3D
 from mixnet.gluon.nn.pooling import MaxPool1D as MaxPool1D
 from mixnet.gluon.nn.pooling import MaxPool2D as MaxPool2D
 from mixnet.gluon.nn.pooling import MaxPool3D as MaxPool3D
+from mixnet.process.lazy import names_later as _names_later
 from mixnet.process.lazy import star_names as _star_names
 
 __all__ = _star_names(globals(), ("activations", "basic_layers", "conv_layers"))
+
+if not _typing.TYPE_CHECKING:  # the error of a name that is misspelt names the nearest one
+    __getattr__, __dir__ = _names_later(globals(), {})

@@ -258,7 +258,9 @@ class ParameterDict:
         for name in self.keys() if restore_prefix else ():
             if not name.startswith(restore_prefix):
                 raise CheckError(
-                    f"The parameter '{name}' does not begin with restore_prefix='{restore_prefix}'."
+                    f"The parameter '{name}' does not begin with restore_prefix='{restore_prefix}'. Make "
+                    f"the layers within `with net.name_scope():`, or write the file with "
+                    f"net.save_parameters()."
                 )
         self.load_dict(
             load(filename),

@@ -116,7 +116,8 @@ def convolution(
     if weight.shape != expected:
         raise ShapeError(
             f"Convolution: weight is {weight.shape}, but data {data.shape}, num_filter="
-            f"{num_filter}, num_group={num_group} and kernel {kernel} need {expected}."
+            f"{num_filter}, num_group={num_group} and kernel {kernel} need {expected}: the channels of "
+            f"the data are on axis {axes + 1 if _is_last(layout) else 1}."
         )
     pads, dilates = spatial("pad", pad, axes, 0), spatial("dilate", dilate, axes, 1)
     extents = data.shape[1:-1] if _is_last(layout) else data.shape[2:]

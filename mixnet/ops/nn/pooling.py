@@ -147,6 +147,13 @@ def window_widths(
     Raises:
         ShapeError: the kernel does not fit.
     """
+    # An extent that is a symbol is large enough.
+    known = [each for each in zip(extents, kernel, pads, strict=True) if isinstance(each[0], int)]
+    if any(extent + 2 * pad < size for extent, size, pad in known):
+        raise ShapeError(
+            f"Pooling: kernel {tuple(kernel)} is larger than the extents {tuple(extents)} of the data with "
+            f"pad {tuple(pads)}. Give larger data, smaller kernels, or fewer layers before."
+        )
     return tuple(
         _padding(n, k, s, p, convention)
         for n, k, s, p in zip(extents, kernel, strides, pads, strict=True)
@@ -155,10 +162,6 @@ def window_widths(
 
 def _padding(extent: int, kernel: int, stride: int, pad: int, convention: str) -> tuple[int, int]:
     """Elements before and after; ``full`` adds after what a last partial window needs."""
-    if isinstance(extent, int) and extent + 2 * pad < kernel:  # a symbol is large enough
-        raise ShapeError(
-            f"Pooling: kernel {kernel} is larger than the padded extent {extent + 2 * pad}."
-        )
     if convention == "valid":
         return pad, pad
     windows = -(-(extent + 2 * pad - kernel) // stride) + 1

@@ -117,7 +117,9 @@ def explained(
     """
     by_user = is_own(op)
     if isinstance(error, MXNetError) and not by_user:
-        error.__notes__ = []  # drop JAX's note that it has omitted frames
+        # Without JAX's note that it has omitted frames.
+        notes = getattr(error, "__notes__", ())
+        error.__notes__ = [each for each in notes if "JAX" not in each]
         error.args = (as_called(str(error)), *error.args[1:])
         return error.with_traceback(None)
     if isinstance(error, MXNetError):

@@ -1,5 +1,6 @@
 """``mx.gluon.model_zoo.vision``: networks for images, by class, by function, and by name."""
 
+import typing as _typing
 from typing import Any
 
 from mixnet.base import AttributeValueError
@@ -60,6 +61,7 @@ from mixnet.gluon.model_zoo.vision.vgg import vgg16 as vgg16
 from mixnet.gluon.model_zoo.vision.vgg import vgg16_bn as vgg16_bn
 from mixnet.gluon.model_zoo.vision.vgg import vgg19 as vgg19
 from mixnet.gluon.model_zoo.vision.vgg import vgg19_bn as vgg19_bn
+from mixnet.process.lazy import names_later as _names_later
 
 _MODELS: dict[str, Any] = {
     "alexnet": alexnet,
@@ -116,3 +118,7 @@ def get_model(name: str, **kwargs: object) -> Any:
             f"Model {key} is not supported. Available options are\n\t{options}"
         )
     return _MODELS[key](**kwargs)
+
+
+if not _typing.TYPE_CHECKING:  # the error of a name that is misspelt names the nearest one
+    __getattr__, __dir__ = _names_later(globals(), {})
