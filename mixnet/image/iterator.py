@@ -415,8 +415,9 @@ class ImageIter(DataIter):
         return values.reshape(self.label_width) if self.label_width > 1 else values.reshape(())
 
     def _buffers(self) -> tuple[np.ndarray, np.ndarray]:
-        shapes = self.provide_data[0][1], self.provide_label[0][1]
-        return aligned_empty(shapes[0], np.float32), aligned_empty(shapes[1], np.float32)
+        # Not of ``provide_data``: subclasses describe there what they make of a batch.
+        data = self.batch_size, *self.data_shape
+        return aligned_empty(data, np.float32), aligned_empty(self.provide_label[0][1], np.float32)
 
     def next(self) -> DataBatch:
         """The next batch.
