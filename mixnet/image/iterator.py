@@ -379,12 +379,13 @@ class ImageIter(DataIter):
                 if augmented is None:
                     continue
                 pixels = host.pixels_of(self.postprocess_data(augmented[0]))
-                if pixels.shape != data.shape[1:]:
+                try:  # one channel fills all, as in MXNet
+                    data[begin] = pixels
+                except ValueError:
                     raise SizeError(
                         f"The augmenters made an image of shape {pixels.shape}, but data_shape is "
                         f"{data.shape[1:]}."
-                    )
-                data[begin] = pixels
+                    ) from None
                 self._write_label(label[begin : begin + 1], augmented[1])
                 begin += 1
         return begin

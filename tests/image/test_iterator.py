@@ -202,3 +202,16 @@ def test_subclasses_describe_what_they_make_of_batches(tmp_path: Path) -> None:
     (data,) = next(_Gray(**listed(tmp_path))).data
     assert data.shape == (3, 1, 24, 20)
     assert data[:, 0, 0, 0].asnumpy().tolist() == [0, 10, 20]
+
+
+class _Mean(image.Augmenter):
+    def __call__(self, src: mx.nd.NDArray) -> mx.nd.NDArray:
+        return src.astype("float32").mean(axis=2, keepdims=True)
+
+
+def test_an_image_of_one_channel_fills_all_channels(tmp_path: Path) -> None:
+    augmenters = [*image.CreateAugmenter(SHAPE), _Mean()]
+    iterator = image.ImageIter(3, SHAPE, aug_list=augmenters, **listed(tmp_path))
+    (data,) = next(iterator).data
+    assert data.shape == (3, *SHAPE)
+    assert data[:, :, 0, 0].asnumpy().tolist() == [[0, 0, 0], [10, 10, 10], [20, 20, 20]]
