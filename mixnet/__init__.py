@@ -17,9 +17,10 @@ if _roles.is_launcher():  # it needs nothing else of mixnet, nor JAX
 
 # ruff: noqa: E402
 from mixnet.process.collector import collector_paused as _collector_paused
+from mixnet.process.numpy_random import numpy_generator_preserved as _numpy_generator_preserved
 
 # What an import makes stays: collections would look at it again and again, for a fifth of the time.
-with _collector_paused():
+with _collector_paused(), _numpy_generator_preserved():
     from mixnet import attribute as attribute
     from mixnet import autograd as autograd
     from mixnet import base as base

@@ -379,12 +379,13 @@ class ImageIter(DataIter):
                 if augmented is None:
                     continue
                 pixels = host.pixels_of(self.postprocess_data(augmented[0]))
-                if pixels.shape != data.shape[1:]:
+                try:  # one channel fills all, as in MXNet
+                    data[begin] = pixels
+                except ValueError:
                     raise SizeError(
                         f"The augmenters made an image of shape {pixels.shape}, but data_shape is "
                         f"{data.shape[1:]}."
-                    )
-                data[begin] = pixels
+                    ) from None
                 self._write_label(label[begin : begin + 1], augmented[1])
                 begin += 1
         return begin
@@ -415,8 +416,9 @@ class ImageIter(DataIter):
         return values.reshape(self.label_width) if self.label_width > 1 else values.reshape(())
 
     def _buffers(self) -> tuple[np.ndarray, np.ndarray]:
-        shapes = self.provide_data[0][1], self.provide_label[0][1]
-        return aligned_empty(shapes[0], np.float32), aligned_empty(shapes[1], np.float32)
+        # Not of ``provide_data``: subclasses describe there what they make of a batch.
+        data = self.batch_size, *self.data_shape
+        return aligned_empty(data, np.float32), aligned_empty(self.provide_label[0][1], np.float32)
 
     def next(self) -> DataBatch:
         """The next batch.

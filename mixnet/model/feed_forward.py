@@ -301,15 +301,13 @@ class FeedForward(BASE_ESTIMATOR):
         self, specs: Mapping[str, Any], previous: Mapping[str, NDArray] | None, overwrite: bool
     ) -> dict[str, NDArray]:
         initial = {}
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "An initializer takes mx.init.InitDesc")
-            for name, (shape, dtype) in specs.items():
-                initial[name] = nd.zeros(shape, dtype=dtype)
-                if previous and name in previous and not overwrite:
-                    initial[name][:] = previous[name]
-                else:
-                    # A plain name, as in MXNet: only with it the statistics of BatchNorm are known.
-                    self.initializer(name, initial[name])
+        for name, (shape, dtype) in specs.items():
+            initial[name] = nd.zeros(shape, dtype=dtype)
+            if previous and name in previous and not overwrite:
+                initial[name][:] = previous[name]
+            else:
+                # A plain name, as in MXNet: only with it the statistics of BatchNorm are known.
+                self.initializer(name, initial[name])
         return initial
 
     def __getstate__(self) -> dict[str, Any]:

@@ -184,3 +184,34 @@ def test_wrong_arguments_are_errors(tmp_path: Path) -> None:
     (tmp_path / "bad.lst").write_text("0\tx.png\n")
     with pytest.raises(mx.base.FileFormatError, match="line 1"):
         image.ImageIter(1, SHAPE, path_imglist=str(tmp_path / "bad.lst"), path_root=".")
+
+
+class _Gray(image.ImageIter):
+    """Batches of one channel, made of those of three, and described so."""
+
+    def __init__(self, **sources: Any) -> None:
+        super().__init__(3, SHAPE, **sources)
+        self.provide_data = [("data", (3, 1, *SHAPE[1:]))]
+
+    def next(self) -> mx.io.DataBatch:
+        batch = super().next()
+        return mx.io.DataBatch([batch.data[0].mean(axis=1, keepdims=True)], batch.label)
+
+
+def test_subclasses_describe_what_they_make_of_batches(tmp_path: Path) -> None:
+    (data,) = next(_Gray(**listed(tmp_path))).data
+    assert data.shape == (3, 1, 24, 20)
+    assert data[:, 0, 0, 0].asnumpy().tolist() == [0, 10, 20]
+
+
+class _Mean(image.Augmenter):
+    def __call__(self, src: mx.nd.NDArray) -> mx.nd.NDArray:
+        return src.astype("float32").mean(axis=2, keepdims=True)
+
+
+def test_an_image_of_one_channel_fills_all_channels(tmp_path: Path) -> None:
+    augmenters = [*image.CreateAugmenter(SHAPE), _Mean()]
+    iterator = image.ImageIter(3, SHAPE, aug_list=augmenters, **listed(tmp_path))
+    (data,) = next(iterator).data
+    assert data.shape == (3, *SHAPE)
+    assert data[:, :, 0, 0].asnumpy().tolist() == [[0, 0, 0], [10, 10, 10], [20, 20, 20]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import pickle
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,11 @@ import pytest
 import mixnet as mx
 from tests.module.networks import mlp, samples
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*FeedForward has been deprecated")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*FeedForward has been deprecated"),
+    # Its caller is mixnet, as in MXNet: by default, Python does not show it.
+    pytest.mark.filterwarnings("ignore:An initializer takes mx.init.InitDesc"),
+]
 
 LINES = """\
 Start training with [cpu(0)]
@@ -226,3 +231,15 @@ def test_data_that_do_not_fit_the_parameters(capsys: pytest.CaptureFixture[str])
         "  data: (4, 3)",
     ]
     assert model.predict(np.ones((2, 4), "float32")).tolist() == [[4.0], [4.0]]
+
+
+def test_training_does_not_repeat_warnings_of_the_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(warnings, "showwarning", lambda message, *_: shown.append(str(message)))
+    warnings.simplefilter("default")  # once for each line, as unittest and Python's -W default
+    for _ in range(3):
+        warnings.warn("a line of the program", stacklevel=1)
+        trained()
+    assert shown.count("a line of the program") == 1
