@@ -37,8 +37,8 @@ LAYERS: dict[str, tuple[Callable[[Any], Any], list[float]]] = {
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_function_rounds_its_result_alone(name: str) -> None:
     x = nd.array(POINTS, dtype="float16")
-    given = x if name in ("sigmoid", "softsign", "degrees") else x.abs()
-    result = getattr(nd, name)(given)
+    inputs = x if name in ("sigmoid", "softsign", "degrees") else x.abs()
+    result = getattr(nd, name)(inputs)
     assert result.dtype == np.float16
     assert result.asnumpy().tolist() == RECORDED[name]
 
