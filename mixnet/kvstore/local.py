@@ -233,7 +233,7 @@ class LocalStore:
         dense: dict[Key, Sequence[NDArray]] = {}
         for key, group in groups.items():
             if any(each._is_sparse for each in group):
-                merged[key] = _sum_sparse(group, self.home(key, group))
+                merged[key] = _sum_sparse(group, self.home(key, group), self.stored[key].dtype)
             else:
                 dense[key] = group
         homes = [self.home(key, group) for key, group in dense.items()]
@@ -304,8 +304,9 @@ def _moved(value: Value, context: Context) -> Value:
     return broadcast([value], [[context]])[0][0]
 
 
-def _sum_sparse(group: Sequence[Any], context: Context) -> Any:
-    moved = [each.as_in_context(context) for each in group]
+def _sum_sparse(group: Sequence[Any], context: Context, dtype: Any) -> Any:
+    """Their sum, on a context and in the dtype of the stored value."""
+    moved = [each.as_in_context(context).astype(dtype, copy=False) for each in group]
     if len(moved) == 1:
         return moved[0].copy()
     if not all(isinstance(each, RowSparseNDArray) for each in moved):

@@ -10,7 +10,7 @@ from mixnet.graph.node import Entry, Node
 from mixnet.ops.schema.attributes import numbers
 from mixnet.passes.infer_shape import infer, is_known
 from mixnet.symbol.inference_arguments import arguments_printed, check_shapes
-from mixnet.symbol.symbol import Symbol
+from mixnet.symbol.symbol import Symbol, output_name
 
 
 def table(symbol: Symbol, shapes: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -131,11 +131,11 @@ def print_summary(
     first = {0, nodes.index(symbol._heads[0].node), symbol._heads[0].index}
     heads = {nodes[i] for i in first if i < len(nodes)}
 
-    def outputs(entry: Entry) -> tuple[int, ...]:
-        several = entry.node.op is not None and entry.node.op.num_visible(
-            entry.node.statics, len(entry.node.inputs)
-        )
-        return () if several and several > 1 else tuple(shapes.get(entry, ()))[1:]
+    def output_shape(node: Node) -> tuple[int, ...]:
+        """Of the output that bears the node's own name: numbered outputs show no shape."""
+        entry = Entry(node)
+        named = node.is_variable or output_name(entry) == f"{node.name}_output"
+        return tuple(shapes.get(entry, ()))[1:] if named else ()
 
     total = 0
     print("_" * line_length)
@@ -148,13 +148,13 @@ def print_summary(
         for entry in node.inputs:
             if not entry.node.is_variable or entry.node in heads:
                 before.append(entry.node.name)
-                fed += next(iter(outputs(entry)), 0)
+                fed += next(iter(output_shape(entry.node)), 0)
         kind = "null" if node.op is None else node.op.name
         count = _COUNTS[kind](node, fed) if kind in _COUNTS else 0
         if kind == "BatchNorm" and shapes:
             count = 2 * shapes[Entry(node)][1]
         total += count
-        extents = "x".join(map(str, outputs(Entry(node))))
+        extents = "x".join(map(str, output_shape(node)))
         row = [f"{node.name}({kind})", extents, count, before[0] if before else ""]
         print(_line(row, ends))
         for name in before[1:]:

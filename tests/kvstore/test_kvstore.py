@@ -78,6 +78,25 @@ def test_numbers_of_the_real_store(kind: str) -> None:
 
 
 @both
+def test_sparse_arrays_are_summed_in_the_dtype_of_the_stored_value(kind: str) -> None:
+    store = mx.kv.create(kind)
+    store.init("r", nd.ones((8, 2)).tostype("row_sparse"))
+    threes = nd.ones((8, 2)).tostype("row_sparse") * 3
+    one_row = nd.sparse.row_sparse_array((np.ones((1, 2)), [2]), shape=(8, 2))
+    assert one_row.dtype == np.float64
+    out = nd.sparse.zeros("row_sparse", (8, 2))
+    store.push("r", [threes, one_row])
+    store.row_sparse_pull("r", out=out, row_ids=nd.array([2, 0]))
+    assert out.asnumpy()[:3].tolist() == [[3, 3], [0, 0], [4, 4]]  # MXNet's numbers
+    store.set_optimizer(mx.optimizer.SGD(learning_rate=0.5))
+    store.init("w", nd.ones((8, 2)))
+    store.push("w", one_row)
+    dense = nd.zeros((8, 2))
+    store.pull("w", out=dense)
+    assert dense.asnumpy()[1:4].tolist() == [[1, 1], [0.5, 0.5], [1, 1]]  # MXNet's numbers
+
+
+@both
 def test_devices_are_summed_and_a_push_replaces(kind: str) -> None:
     store = mx.kv.create(kind)
     like = nd.ones(2)

@@ -117,3 +117,28 @@ def test_wrong_arguments_are_refused() -> None:
 def test_a_shape_that_is_a_list_is_refused() -> None:
     with pytest.raises(TypeError, match=r"'data' is \[1, 1, 28, 28\]"):
         mx.viz.print_summary(lenet(), shape={"data": [1, 1, 28, 28]})
+
+
+def test_an_output_with_the_name_of_its_node_shows_its_shape(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = mx.sym.Variable("data")
+    cell = mx.rnn.FusedRNNCell(num_hidden=4, prefix="rnn_", get_next_state=True)
+    steps, _ = cell.unroll(3, inputs=data, layout="TNC", merge_outputs=True)
+    dense = mx.sym.FullyConnected(steps, num_hidden=2, name="fc")
+    mx.viz.print_summary(dense, shape={"data": (3, 2, 5)})
+    rows = [
+        ("data(null)", "2x5", "0", ""),
+        ("rnn_begin_state_0(_zeros)", "2x4", "0", ""),
+        ("rnn_begin_state_1(_zeros)", "2x4", "0", ""),
+        ("rnn_rnn(RNN)", "2x4", "0", "data"),
+        ("", "", "", "rnn_begin_state_0"),
+        ("", "", "", "rnn_begin_state_1"),
+        ("fc(FullyConnected)", "2", "6", "rnn_rnn"),
+    ]
+    assert capsys.readouterr().out.splitlines() == _table(rows, [52, 76, 88, 120], 6)
+    halves = mx.sym.split(data, num_outputs=2, axis=2, name="halves")
+    mx.viz.print_summary(halves[0] + halves[1], shape={"data": (3, 2, 4)})
+    assert "halves(SliceChannel)                                                        0" in (
+        capsys.readouterr().out
+    )

@@ -157,7 +157,9 @@ def _power(x: jax.Array, y: jax.Array) -> Any:
 
 @CustomJVP
 def hypot(x: jax.Array, y: jax.Array) -> Any:
-    """sqrt(x² + y²); the derivatives at (0, 0) are 0.5."""
+    """sqrt(x² + y²), of half precision computed in single; the derivatives at (0, 0) are 0.5."""
+    if x.dtype == y.dtype and x.dtype.itemsize == 2 and jnp.issubdtype(x.dtype, jnp.floating):
+        return jnp.hypot(x.astype(jnp.float32), y.astype(jnp.float32)).astype(x.dtype)
     return jnp.hypot(x, y)
 
 

@@ -28,12 +28,28 @@ from mixnet.private_jax.derivatives import CustomJVP
 Function = Callable[..., Any]
 
 
-def _float_only(function: Function) -> Function:
-    """Maths of whole numbers, computed in double precision and cast back as MXNet does."""
+def half_in_single(function: Function) -> Function:
+    """Half precision is computed in single precision, as in MXNet: only the result is rounded."""
+
+    def run(data: Any) -> Any:
+        if data.dtype.itemsize < 4:
+            return to_dtype(function(data.astype(jnp.float32)), data.dtype)
+        return function(data)
+
+    return run
+
+
+def _float_only(function: Function, exact: bool) -> Function:
+    """Maths of whole numbers, computed in double precision and cast back as MXNet does.
+
+    Args:
+        exact: half precision gives the exact result.
+    """
+    of_floats = function if exact else half_in_single(function)
 
     def run(data: Any) -> Any:
         if jnp.issubdtype(data.dtype, jnp.floating):
-            return function(data)
+            return of_floats(data)
         return to_dtype(function(data.astype(jnp.float64)), data.dtype)
 
     return run
@@ -200,7 +216,8 @@ def _rows_of(compute: Function) -> Callable[..., Any]:
 
 
 def _declare_unary(name: str, row: Unary) -> None:
-    compute = _float_only(row.function) if row.in_float else row.function
+    rounds = not row.gradient  # to whole numbers, which half precision does exactly
+    compute = _float_only(row.function, exact=rounds) if row.in_float else row.function
     activation = name if row.activation else None
 
     def unary(data):

@@ -10,7 +10,7 @@ import numpy as np
 
 from mixnet.ops.generators import source
 from mixnet.ops.math.elementwise import relu
-from mixnet.ops.math.unary import soft_sign
+from mixnet.ops.math.unary import half_in_single, soft_sign
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axes, Share
 from mixnet.ops.schema.integer_layers import Fusion, Quantization, is_relu
@@ -20,10 +20,10 @@ from mixnet.private_jax.derivatives import CustomJVP
 
 _ACTIVATIONS: dict[str, Any] = {
     "relu": relu,
-    "sigmoid": jax.nn.sigmoid,
-    "tanh": jnp.tanh,
-    "softrelu": jax.nn.softplus,
-    "softsign": soft_sign,
+    "sigmoid": half_in_single(jax.nn.sigmoid),
+    "tanh": half_in_single(jnp.tanh),
+    "softrelu": half_in_single(jax.nn.softplus),
+    "softsign": half_in_single(soft_sign),
 }
 
 
@@ -114,7 +114,7 @@ def leaky_relu(
         below = _SELU_ALPHA * _below(data, data > 0)  # the derivative at NaN is NaN
         return _SELU_SCALE * jnp.where(data > 0, data, below)
     if act_type == "gelu":
-        return _gelu(data)
+        return half_in_single(_gelu)(data)
     if act_type == "prelu":
         if gamma.ndim == 1 and data.ndim > 1:
             gamma = gamma.reshape((1, -1, *(1,) * (data.ndim - 2)))
