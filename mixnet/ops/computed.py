@@ -23,6 +23,8 @@ from mixnet.ops.operator import Arrays, Statics
 from mixnet.ops.parameters import KEY, Parametrized, as_called
 from mixnet.ops.schema.stream import key_at
 
+_PARAMETERS = ("weight", "bias", "gamma", "beta")
+
 
 class Computed(Parametrized):
     """An operator that calls its function; :class:`mixnet.ops.op.Op` documents what is declared."""
@@ -194,8 +196,19 @@ class Computed(Parametrized):
             raise DTypeError(
                 f"{self.title}: {which} are {' and '.join(dtypes)}; all must have the same "
                 f"dtype. Cast "
-                f"those that differ with astype({dtypes[0]!r})."
+                f"those that differ with astype({self._common(statics, arrays, shared)!r})."
             )
+
+    def _common(self, statics: Statics, arrays: Arrays, shared: Sequence[Any]) -> str:
+        """The dtype to cast to: that of a layer's parameters, or the first that is floating."""
+        named = zip(self._names_of(statics, len(arrays)), arrays, strict=False)
+        parameters = [each for name, each in named if name in _PARAMETERS and each is not None]
+        floating = [
+            each.dtype.name
+            for each in (*parameters, *shared)
+            if jnp.issubdtype(each.dtype, jnp.floating)
+        ]
+        return (floating or [each.dtype.name for each in shared])[0]
 
     def _listed(self, statics: Statics, arrays: Arrays, own: Mapping[int, Any]) -> str:
         names = self._names_of(statics, len(arrays))

@@ -46,6 +46,14 @@ MISTAKES = [
     mistake(
         "net = dense()\nnet.hybridize()\nnet(y)", ShapeError, "(4, 5)", "weight (2, 3) takes 3"
     ),
+    # not to the dtype of the data, in which the layer cannot compute
+    mistake("dense()(x.astype('uint8'))", MXNetError, "uint8 and float32", "astype('float32')"),
+    mistake(
+        "ready(nn.Conv2D(4, 3))(images.astype('float64'))",
+        MXNetError,
+        "float64 and float32",
+        "astype('float32')",
+    ),
     mistake("ready(nn.Conv2D(4, 3))(x)", ShapeError, "(2, 3)", "batch, channels and 2 spatial"),
     mistake(
         "ready(nn.Conv2D(4, 3, in_channels=1))(images)",
