@@ -203,12 +203,12 @@ class Computed(Parametrized):
         """The dtype to cast to: that of a layer's parameters, or the first that is floating."""
         named = zip(self._names_of(statics, len(arrays)), arrays, strict=False)
         parameters = [each for name, each in named if name in _PARAMETERS and each is not None]
-        floating = [
+        floating: list[str] = [
             each.dtype.name
             for each in (*parameters, *shared)
             if jnp.issubdtype(each.dtype, jnp.floating)
         ]
-        return (floating or [each.dtype.name for each in shared])[0]
+        return floating[0] if floating else str(shared[0].dtype)
 
     def _listed(self, statics: Statics, arrays: Arrays, own: Mapping[int, Any]) -> str:
         names = self._names_of(statics, len(arrays))
