@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from mixnet.graph.node import Entry, Node, topological
+from mixnet.process.locks import cached_property
 
 
 @dataclass(frozen=True)

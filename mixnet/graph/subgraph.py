@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import jax
@@ -14,6 +14,7 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Node
 from mixnet.ops.generators.source import Demands
 from mixnet.ops.schema.stream import STREAM_SPEC
+from mixnet.process.locks import cached_property
 
 
 class SubGraph:

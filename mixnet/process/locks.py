@@ -12,18 +12,23 @@ to wait, and holders are known by name; otherwise these are Python's own locks, 
 from __future__ import annotations
 
 import _thread
+import contextlib
+import functools
 import os
 import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from mixnet import config
 from mixnet.base import MXNetError
 from mixnet.process.live_objects import LiveObjects
 from mixnet.units import time_text
+
+T = TypeVar("T")
 
 ORDER = (
     "array",  # contents of all arrays: compared with what was read, and replaced
@@ -95,6 +100,18 @@ def renewed(lock: object) -> Any:
     """
     _lasting.add(lock)
     return lock
+
+
+class cached_property(functools.cached_property[T]):
+    """``functools.cached_property`` that a forked process can read.
+
+    Python 3.11 holds a lock of the class while a value is computed, which a thread of the parent may have
+    held. Here two threads may compute the same value.
+    """
+
+    def __init__(self, compute: Callable[[Any], T]):
+        super().__init__(compute)
+        self.lock = contextlib.nullcontext()
 
 
 class CheckedLock:

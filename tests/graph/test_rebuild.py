@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+
 import mixnet as mx
 from mixnet.passes.set_training import set_training
+from mixnet.process.locks import cached_property
+from tests.threads import in_threads
 
 
 def test_a_graph_that_no_pass_changes_stays_the_same_object():
@@ -32,3 +36,26 @@ def test_a_symbol_has_one_graph():
     assert symbol.graph is symbol.graph
     later = symbol + 1
     assert len(later.graph.nodes) == len(symbol.graph.nodes) + 1
+
+
+def test_a_property_of_a_graph_waits_for_no_thread_that_computes_another() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Slow:
+        @cached_property
+        def number(self) -> int:
+            if not begun.is_set():
+                begun.set()
+                go_on.wait(60)
+            return 3
+
+    thread = threading.Thread(target=lambda: Slow().number)
+    thread.start()
+    begun.wait(60)
+    try:
+        in_threads(
+            1, lambda _: Slow().number, seconds=5
+        )  # as a forked process, in which nobody goes on
+    finally:
+        go_on.set()
+        thread.join()
