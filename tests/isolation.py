@@ -44,6 +44,7 @@ _SETTINGS = ("MXNET_", "MIXNET_", "DMLC_", "JAX_", "XLA_")
 
 # As bytes: texts are made only of what has changed.
 _VARIABLES: dict[bytes, bytes] = os.environ._data  # type: ignore[attr-defined]
+_VARIABLES_AT_START = dict(_VARIABLES)
 
 
 class _State(NamedTuple):
@@ -61,12 +62,31 @@ _states: list[_State] = []
 
 
 def begin() -> None:
-    """Start from the same random state."""
+    """Start from the same random state and the same automatic names."""
+    _start_again()
+    registries = [(names, dict(names)) for names in _registries()]
+    _states.append(_State(dict(_VARIABLES), os.getcwd(), mx.util.is_np_array(), registries))
+
+
+def _start_again() -> None:
     random.seed(0)
     np.random.seed(0)
     mx.random.seed(0)
-    registries = [(names, dict(names)) for names in _registries()]
-    _states.append(_State(dict(_VARIABLES), os.getcwd(), mx.util.is_np_array(), registries))
+    mx.name.NameManager.current = mx.name.NameManager()
+
+
+def begin_shared() -> None:
+    """Start what several tests share in a state that does not depend on the test that needs it first.
+
+    A fixture of a module is made before the fixtures of its first test, so after any test of the worker;
+    one that a test requests while it runs is made in the environment that the test has set.
+    """
+    _start_again()
+    changed = _changed_variables(_VARIABLES_AT_START)
+    assert not changed, (
+        f"{', '.join(changed)} changed before something that tests share is made: request it before "
+        "the test sets variables"
+    )
 
 
 def end() -> None:
@@ -88,15 +108,19 @@ def end() -> None:
 
 
 def _changed_settings(before: _State) -> list[str]:
-    changed = []
-    if before.variables != _VARIABLES:
-        names = {os.fsdecode(name) for name, _ in _VARIABLES.items() ^ before.variables.items()}
-        changed = sorted(name for name in names if name.startswith(_SETTINGS))
+    changed = _changed_variables(before.variables)
     if os.getcwd() != before.folder:
         changed.append("the folder")
     if mx.util.is_np_array() != before.has_np_arrays:
         changed.append("np arrays")
     return changed
+
+
+def _changed_variables(before: dict[bytes, bytes]) -> list[str]:
+    if before == _VARIABLES:
+        return []
+    names = {os.fsdecode(name) for name, _ in _VARIABLES.items() ^ before.items()}
+    return sorted(name for name in names if name.startswith(_SETTINGS))
 
 
 def _registries() -> list[dict[str, Any]]:
