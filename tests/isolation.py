@@ -7,6 +7,7 @@ import itertools
 import os
 import random
 import stat
+import threading
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from mixnet.kvstore.base import KVStoreBase
 from mixnet.legacy.base_names import error_types
 from mixnet.ops.registry import OPERATORS, is_of_library
 from mixnet.runtime.programs import executable_cache
+from tests import waiting
 
 MAPS = Path("/proc/self/maps")
 MOST_MAPS = 20_000  # a third of what Linux allows
@@ -33,6 +35,9 @@ def null_is_a_device() -> bool:
     """
     return stat.S_ISCHR(os.stat(os.devnull).st_mode)
 
+
+LAST_SECONDS = 20.0
+"""How long threads that a test has started may take to end when it has ended."""
 
 _NULL_WAS_A_DEVICE = null_is_a_device()
 LIBRARY_PATH = "LD_LIBRARY_PATH"
@@ -53,6 +58,7 @@ class _State(NamedTuple):
     variables: dict[bytes, bytes]
     folder: str
     has_np_arrays: bool
+    threads: frozenset[threading.Thread]
     registries: list[tuple[dict[str, Any], dict[str, Any]]]
     """Each, and its content."""
 
@@ -65,7 +71,10 @@ def begin() -> None:
     """Start from the same random state and the same automatic names."""
     _start_again()
     registries = [(names, dict(names)) for names in _registries()]
-    _states.append(_State(dict(_VARIABLES), os.getcwd(), mx.util.is_np_array(), registries))
+    threads = frozenset(threading.enumerate())
+    _states.append(
+        _State(dict(_VARIABLES), os.getcwd(), mx.util.is_np_array(), threads, registries)
+    )
 
 
 def _start_again() -> None:
@@ -90,8 +99,14 @@ def begin_shared() -> None:
 
 
 def end() -> None:
-    """Nothing runs, nothing is recorded, settings and names are as before, the null device is still one."""
+    """Nothing that the test has started runs, nothing is recorded, settings and names are as before, the
+    null device is still one.
+    """
     before = _states.pop()
+    # The next test would be blamed for what they raise, and get the signals that they send.
+    waiting.join(
+        *filter(_is_of_test, set(threading.enumerate()) - before.threads), seconds=LAST_SECONDS
+    )
     mx.nd.waitall()  # errors of unfinished work belong to this test
     for names, content in before.registries:
         if names != content:
@@ -114,6 +129,14 @@ def _changed_settings(before: _State) -> list[str]:
     if mx.util.is_np_array() != before.has_np_arrays:
         changed.append("np arrays")
     return changed
+
+
+def _is_of_test(thread: threading.Thread) -> bool:
+    """Whether a test has started this thread, not mixnet or another library."""
+    is_timer = type(thread) is threading.Timer
+    function = getattr(thread, "function" if is_timer else "_target", None)  # Python's attributes
+    module = str(getattr(function, "__module__", None))
+    return module.startswith("tests.") or (is_timer and not module.startswith("mixnet."))
 
 
 def _changed_variables(before: dict[bytes, bytes]) -> list[str]:

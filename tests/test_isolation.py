@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,29 @@ def test_what_tests_share_is_not_made_with_the_settings_of_one(
     monkeypatch.setenv("MXNET_CHANGED", "1")
     with pytest.raises(AssertionError, match=r"MXNET_CHANGED changed before something that tests"):
         isolation.begin_shared()
+
+
+def test_threads_of_a_test_end_before_the_next_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    isolation.begin()
+    threading.Timer(0.2, order.append, ["timer"]).start()
+    isolation.end()
+    assert order == ["timer"]
+    monkeypatch.setattr(isolation, "LAST_SECONDS", 0.1)
+    gate = threading.Event()
+
+    def wait() -> None:
+        gate.wait(60)
+
+    thread = threading.Thread(target=wait)
+    isolation.begin()
+    thread.start()
+    try:
+        with pytest.raises(AssertionError, match=r"did not end in 0 s: Thread-\d+ \(wait\)"):
+            isolation.end()
+    finally:
+        gate.set()
+        thread.join()
 
 
 def test_changed_settings_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
