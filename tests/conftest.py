@@ -258,6 +258,13 @@ def _import_share(config: pytest.Config) -> None:
             importlib.import_module(".".join(path.relative_to(TESTS.parent).with_suffix("").parts))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object]) -> None:
+    """What several tests share is the same, whichever of them needs it first."""
+    if fixturedef.scope != "function":
+        isolation.begin_shared()
+
+
 @pytest.fixture
 def no_running_loop():
     """For tests with loops of their own: a browser test of the same process leaves one running."""

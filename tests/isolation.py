@@ -7,6 +7,7 @@ import itertools
 import os
 import random
 import stat
+import threading
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from mixnet.kvstore.base import KVStoreBase
 from mixnet.legacy.base_names import error_types
 from mixnet.ops.registry import OPERATORS, is_of_library
 from mixnet.runtime.programs import executable_cache
+from tests import waiting
 
 MAPS = Path("/proc/self/maps")
 MOST_MAPS = 20_000  # a third of what Linux allows
@@ -34,6 +36,9 @@ def null_is_a_device() -> bool:
     return stat.S_ISCHR(os.stat(os.devnull).st_mode)
 
 
+LAST_SECONDS = 20.0
+"""How long threads that a test has started may take to end when it has ended."""
+
 _NULL_WAS_A_DEVICE = null_is_a_device()
 LIBRARY_PATH = "LD_LIBRARY_PATH"
 _LIBRARY_PATH = os.environ.get(LIBRARY_PATH)
@@ -44,6 +49,7 @@ _SETTINGS = ("MXNET_", "MIXNET_", "DMLC_", "JAX_", "XLA_")
 
 # As bytes: texts are made only of what has changed.
 _VARIABLES: dict[bytes, bytes] = os.environ._data  # type: ignore[attr-defined]
+_VARIABLES_AT_START = dict(_VARIABLES)
 
 
 class _State(NamedTuple):
@@ -52,6 +58,7 @@ class _State(NamedTuple):
     variables: dict[bytes, bytes]
     folder: str
     has_np_arrays: bool
+    threads: frozenset[threading.Thread]
     registries: list[tuple[dict[str, Any], dict[str, Any]]]
     """Each, and its content."""
 
@@ -61,17 +68,45 @@ _states: list[_State] = []
 
 
 def begin() -> None:
-    """Start from the same random state."""
+    """Start from the same random state and the same automatic names."""
+    _start_again()
+    registries = [(names, dict(names)) for names in _registries()]
+    threads = frozenset(threading.enumerate())
+    _states.append(
+        _State(dict(_VARIABLES), os.getcwd(), mx.util.is_np_array(), threads, registries)
+    )
+
+
+def _start_again() -> None:
     random.seed(0)
     np.random.seed(0)
     mx.random.seed(0)
-    registries = [(names, dict(names)) for names in _registries()]
-    _states.append(_State(dict(_VARIABLES), os.getcwd(), mx.util.is_np_array(), registries))
+    mx.name.NameManager.current = mx.name.NameManager()
+
+
+def begin_shared() -> None:
+    """Start what several tests share in a state that does not depend on the test that needs it first.
+
+    A fixture of a module is made before the fixtures of its first test, so after any test of the worker;
+    one that a test requests while it runs is made in the environment that the test has set.
+    """
+    _start_again()
+    changed = _changed_variables(_VARIABLES_AT_START)
+    assert not changed, (
+        f"{', '.join(changed)} changed before something that tests share is made: request it before "
+        "the test sets variables"
+    )
 
 
 def end() -> None:
-    """Nothing runs, nothing is recorded, settings and names are as before, the null device is still one."""
+    """Nothing that the test has started runs, nothing is recorded, settings and names are as before, the
+    null device is still one.
+    """
     before = _states.pop()
+    # The next test would be blamed for what they raise, and get the signals that they send.
+    waiting.join(
+        *filter(_is_of_test, set(threading.enumerate()) - before.threads), seconds=LAST_SECONDS
+    )
     mx.nd.waitall()  # errors of unfinished work belong to this test
     for names, content in before.registries:
         if names != content:
@@ -88,15 +123,27 @@ def end() -> None:
 
 
 def _changed_settings(before: _State) -> list[str]:
-    changed = []
-    if before.variables != _VARIABLES:
-        names = {os.fsdecode(name) for name, _ in _VARIABLES.items() ^ before.variables.items()}
-        changed = sorted(name for name in names if name.startswith(_SETTINGS))
+    changed = _changed_variables(before.variables)
     if os.getcwd() != before.folder:
         changed.append("the folder")
     if mx.util.is_np_array() != before.has_np_arrays:
         changed.append("np arrays")
     return changed
+
+
+def _is_of_test(thread: threading.Thread) -> bool:
+    """Whether a test has started this thread, not mixnet or another library."""
+    is_timer = type(thread) is threading.Timer
+    function = getattr(thread, "function" if is_timer else "_target", None)  # Python's attributes
+    module = str(getattr(function, "__module__", None))
+    return module.startswith("tests.") or (is_timer and not module.startswith("mixnet."))
+
+
+def _changed_variables(before: dict[bytes, bytes]) -> list[str]:
+    if before == _VARIABLES:
+        return []
+    names = {os.fsdecode(name) for name, _ in _VARIABLES.items() ^ before.items()}
+    return sorted(name for name in names if name.startswith(_SETTINGS))
 
 
 def _registries() -> list[dict[str, Any]]:

@@ -3,13 +3,66 @@
 from __future__ import annotations
 
 import os
+import random
+import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mixnet as mx
 from mixnet import registry
 from tests import isolation
+
+
+def _draws_and_name() -> tuple[float, float, float, str]:
+    net = mx.gluon.nn.Dense(1)
+    return random.random(), np.random.rand(), float(mx.nd.random.uniform().asscalar()), net.name
+
+
+@pytest.fixture(scope="module")
+def shared() -> tuple[float, float, float, str]:
+    return _draws_and_name()
+
+
+def test_what_tests_share_is_made_in_the_state_in_which_tests_begin(
+    shared: tuple[float, float, float, str],
+) -> None:
+    assert _draws_and_name() == shared
+    assert _draws_and_name() != shared
+    isolation.begin_shared()
+    assert _draws_and_name() == shared
+
+
+def test_what_tests_share_is_not_made_with_the_settings_of_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MXNET_CHANGED", "1")
+    with pytest.raises(AssertionError, match=r"MXNET_CHANGED changed before something that tests"):
+        isolation.begin_shared()
+
+
+def test_threads_of_a_test_end_before_the_next_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    isolation.begin()
+    threading.Timer(0.2, order.append, ["timer"]).start()
+    isolation.end()
+    assert order == ["timer"]
+    monkeypatch.setattr(isolation, "LAST_SECONDS", 0.1)
+    gate = threading.Event()
+
+    def wait() -> None:
+        gate.wait(60)
+
+    thread = threading.Thread(target=wait)
+    isolation.begin()
+    thread.start()
+    try:
+        with pytest.raises(AssertionError, match=r"did not end in 0 s: Thread-\d+ \(wait\)"):
+            isolation.end()
+    finally:
+        gate.set()
+        thread.join()
 
 
 def test_changed_settings_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -4,9 +4,15 @@ import socket
 
 import pytest
 
+from mixnet.distributed import addresses
 from mixnet.distributed.addresses import free_port
 
 
+@pytest.mark.skipif(
+    addresses._AUTOMATIC.exists()
+    and int(addresses._AUTOMATIC.read_text().split()[0]) <= 2 * addresses._LOWEST,
+    reason="this system gives nearly all ports to sockets without a number",
+)
 def test_the_system_gives_free_ports_to_no_other_socket() -> None:
     chosen = {free_port() for _ in range(50)}
     sockets = [socket.socket() for _ in range(50)]

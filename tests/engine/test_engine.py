@@ -24,7 +24,7 @@ from mixnet.process.collector import collector_paused
 from tests import processes
 from tests.threads import in_threads
 from tests.traced_memory import nothing_compiles
-from tests.waiting import until
+from tests.waiting import join, until
 
 KINDS = {
     "naive": NaiveEngine,
@@ -653,10 +653,12 @@ def test_an_idle_worker_does_not_keep_others_from_starting() -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_work_that_ends_its_thread_leaves_the_pool_a_thread() -> None:
     engine = ThreadedEngine({"io": 1})
+    workers: list[threading.Thread] = []
     for _ in range(2):
         begun, leave, ended = threading.Event(), threading.Event(), threading.Event()
 
         def end_thread(begun: threading.Event = begun, leave: threading.Event = leave) -> None:
+            workers.append(threading.current_thread())
             begun.set()
             leave.wait(30)
             sys.exit()
@@ -667,3 +669,4 @@ def test_work_that_ends_its_thread_leaves_the_pool_a_thread() -> None:
         leave.set()
         assert ended.wait(30), "no thread is left to run it"
     engine.stop()
+    join(*workers)  # pytest would blame the next test for what a thread raises later

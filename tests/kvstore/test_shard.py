@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 
@@ -32,11 +33,13 @@ class Server:
         self.path, self.shard = path, Shard(path)
         self.calls_left: int | None = None
         self.answers_last = False
+        self._clients: list[Connection] = []
 
     def connect(self) -> Connection:
         if self.shard is None:
             raise ConnectionRefusedError("it was killed")
         ours, theirs = Pipe()
+        self._clients.append(ours)
         threading.Thread(target=self.serve, args=(theirs,), daemon=True).start()
         return ours
 
@@ -56,17 +59,24 @@ class Server:
             answer = getattr(self.shard, method)(*arguments)
             if is_killed:
                 return self.die(connection)
-            send(connection, (True, answer))
+            with suppress(BrokenPipeError):  # who asked has gone: so will the next ``receive``
+                send(connection, (True, answer))
 
     def die(self, connection: Connection) -> None:
         self.calls_left = None
         self.shard = Shard(self.path)  # what was in memory alone is gone
         connection.close()
 
+    def end(self) -> None:
+        for each in self._clients:
+            each.close()
+
 
 @pytest.fixture
-def server(tmp_path: Path) -> Server:
-    return Server(tmp_path / "server.sqlite")
+def server(tmp_path: Path) -> Iterator[Server]:
+    result = Server(tmp_path / "server.sqlite")
+    yield result
+    result.end()
 
 
 def channel(server: Server, worker: int = 0, seconds: float = 10) -> Channel:
@@ -134,6 +144,7 @@ def test_a_kill_at_every_call(server: Server, answers_last: bool, tmp_path: Path
         killed = Server(tmp_path / f"{calls}.sqlite")
         killed.calls_left, killed.answers_last = calls, answers_last
         assert _session(killed) == expected, f"killed at call {calls}"
+        killed.end()
         is_over = killed.calls_left is not None  # it was not killed any more
         calls += 1
     assert calls > 20

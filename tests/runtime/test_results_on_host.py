@@ -84,6 +84,7 @@ def test_training_continues_when_its_program_is_compiled() -> None:
     np.testing.assert_allclose(w.asnumpy(), numbers, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.usefixtures("only_own_arrays")
 def test_results_on_the_host_count_as_live_memory() -> None:
     before = mx.runtime.live_bytes()
     results = []

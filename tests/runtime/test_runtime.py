@@ -65,7 +65,7 @@ def make_step():
     return net, step
 
 
-@pytest.mark.usefixtures("compiling_at_once")
+@pytest.mark.usefixtures("compiling_at_once", "only_own_arrays")
 @pytest.mark.parametrize("hybridize", [False, True])
 def test_hundreds_of_steps_hold_no_more_bytes_and_compile_nothing_new(hybridize: bool) -> None:
     net, step = make_step()

@@ -1,4 +1,4 @@
-"""Automatic names of networks start again in every test; code can run as that of a notebook."""
+"""Code can run as that of a notebook."""
 
 from __future__ import annotations
 
@@ -14,12 +14,6 @@ import mixnet as mx
 
 RunCell = Callable[[str], dict[str, Any]]
 """Runs a text and returns the names that it defined."""
-
-
-@pytest.fixture(autouse=True)
-def _names() -> Iterator[None]:
-    with mx.name.NameManager():
-        yield
 
 
 @pytest.fixture

@@ -92,6 +92,7 @@ def test_an_array_may_be_donated_only_if_it_has_one_owner_and_no_shard_was_read(
 
 
 @on_several_devices
+@pytest.mark.usefixtures("only_own_arrays")
 def test_live_memory_counts_a_divided_array_once() -> None:
     before = live_bytes(CONTEXTS[1])
     whole, values, _ = sharded(rows=1000)

@@ -43,6 +43,7 @@ def test_no_more_pairings_are_stored_than_the_limit(monkeypatch: pytest.MonkeyPa
     assert not donation._pairings, "dropped with the programs"
 
 
+@pytest.mark.usefixtures("only_own_arrays")
 @pytest.mark.parametrize("rule, states", [("sgd", 0), ("adam", 2)])
 def test_an_update_needs_no_second_copy(rule: str, states: int) -> None:
     before = live_bytes()
