@@ -27,6 +27,9 @@ class Kernel(processes.Popen):
     )  # fmt: skip
     starting = ("ipykernel_launcher", *processes.Popen.starting)
 
+    def variables(self) -> dict[str, str]:
+        return variables()
+
 
 def variables() -> dict[str, str]:
     """What kernels read at import: a process that starts them sets it before."""

@@ -53,10 +53,10 @@ class _Server:
         self._connection.settimeout(120)
 
     @classmethod
-    def start(cls, modules: tuple[str, ...]) -> _Server:
-        """One that has imported these modules."""
+    def start(cls, modules: tuple[str, ...], variables: Mapping[str, str]) -> _Server:
+        """One that has imported these modules, with these variables besides the usual ones."""
         connection, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        environment = dict(_initial_environment or os.environ)
+        environment = {**(_initial_environment or os.environ), **variables}
         command = [sys.executable, "-m", "tests.process_server", str(other.fileno()), *modules]
         with other:
             process = subprocess.Popen(
@@ -121,7 +121,10 @@ def _end_servers() -> None:
 
 
 def _server(
-    choices: tuple[tuple[str, ...], ...], environment: Mapping[str, str], starts_others: bool
+    choices: tuple[tuple[str, ...], ...],
+    variables: Mapping[str, str],
+    environment: Mapping[str, str],
+    starts_others: bool,
 ) -> _Server | None:
     """A server that has imported one of these lists of modules.
 
@@ -132,7 +135,7 @@ def _server(
         if modules not in _servers:
             if _starts[modules] == 1 and not starts_others:
                 continue
-            _servers[modules] = _Server.start(modules)
+            _servers[modules] = _Server.start(modules, variables)
         if _servers[modules].serves(environment):
             return _servers[modules]
     return None
@@ -176,6 +179,12 @@ class Popen(subprocess.Popen[Any]):
     # Programs that start others, which are forked too; a view of the documentation measures jobs.
     starting = ("mixnet.tools.launch", "sphinx", str(ROOT / "docs" / "pictures" / "views.py"))
     launchers_only = False
+    forked = False
+    """Whether a server forked this process."""
+
+    def variables(self) -> dict[str, str]:
+        """What a server imports with, besides the environment of the run."""
+        return {}
 
     def _execute_child(self, *arguments: Any) -> None:
         """What ``subprocess`` calls to start a process, with CPython's arguments since 3.11."""
@@ -188,7 +197,9 @@ class Popen(subprocess.Popen[Any]):
             forkable = _can_be_forked(args, (*others, *user))
             starts_others = forkable and program(args[1:]) in self.starting
             forkable = forkable and (starts_others or not self.launchers_only)
-            server = _server(self.imports, environment, starts_others) if forkable else None
+            server = None
+            if forkable:
+                server = _server(self.imports, self.variables(), environment, starts_others)
             if server is None:
                 super()._execute_child(*arguments)  # type: ignore[misc]
                 return
@@ -201,7 +212,7 @@ class Popen(subprocess.Popen[Any]):
             }
             files = [end if end != -1 else usual for usual, end in enumerate(ends[:1] + ends[3::2])]
             self.pid = server.fork(request, files)
-            self._child_created = True
+            self._child_created = self.forked = True
         self._close_pipe_fds(*ends)  # type: ignore[attr-defined]
 
 

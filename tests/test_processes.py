@@ -79,7 +79,7 @@ def test_settings_of_the_test_that_needs_a_server_first_are_not_its_own(
 ) -> None:
     initial = dict(os.environ)
     monkeypatch.setenv("JAX_LOG_COMPILES", "1")
-    server = processes._Server.start(("numpy", "jax"))
+    server = processes._Server.start(("numpy", "jax"), {})
     try:
         assert server.serves(initial) and not server.serves(os.environ)
     finally:

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -203,11 +204,19 @@ def shortened(path: Path) -> Any:
 
 
 @pytest.fixture
-def forked_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+def forked_kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Kernels need not import what all of them import."""
-    monkeypatch.setattr("jupyter_client.launcher.Popen", kernels.Kernel)
+    started: list[kernels.Kernel] = []
+
+    def start(command: list[str], **options: Any) -> kernels.Kernel:
+        started.append(kernels.Kernel(command, **options))
+        return started[-1]
+
+    monkeypatch.setattr("jupyter_client.launcher.Popen", start)
     for name, value in kernels.variables().items():
         monkeypatch.setenv(name, value)
+    yield
+    assert all(each.forked for each in started) or sys.platform != "linux"
 
 
 @longest_first

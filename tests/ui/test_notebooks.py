@@ -121,6 +121,9 @@ ArrayView(mx.nd.Custom(mx.nd.ones((2, 2)), op_type="odd"))
 """
 
 
+# Notebook 7 first, as it is open: loading it again takes seconds. Parameters of the module would be run
+# between those of other tests.
+@pytest.mark.parametrize("server", ["notebook7", "lab"], indirect=True, scope="class")
 def test_an_error_of_python_is_shown_in_the_view(notebook: Watched) -> None:
     page = notebook.page
     fill(page, FAILS)
