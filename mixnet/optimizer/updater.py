@@ -95,13 +95,13 @@ class Updater:
 
         Args:
             indices, weights, grads, states: those of all parameters.
-            by_steps: whether it only returns steps. Then nobody notices how many parameters a call has,
-                except a scheduler, which sees the updates that were counted before.
+            by_steps: whether it only returns steps.
         """
-        if not self.aggregate_updates:
+        size = self.optimizer.aggregate_num if self.aggregate_updates else 1
+        if by_steps and len(weights) > size and self.optimizer._steps_any_number():
+            size = len(weights)
+        elif not self.aggregate_updates:
             return list(zip(indices, weights, grads, states, strict=True))
-        is_unnoticed = by_steps and self.optimizer.lr_scheduler is None
-        size = len(weights) if is_unnoticed else self.optimizer.aggregate_num
         by_dtype: dict[Any, list[int]] = defaultdict(list)
         for place, w in enumerate(weights):
             by_dtype[w.dtype].append(place)

@@ -216,3 +216,41 @@ def test_parameters_of_different_counts_have_the_rates_of_their_calls(has_schedu
     # MXNet updates four parameters of SGD in one call; the rate follows the most updates counted before.
     expected = [0.5] * 4 + [1 + 0.5 + 0.25] * 2 if has_schedule else [1] * 4 + [3] * 2
     np.testing.assert_allclose(moved, expected)
+
+
+class _RatesByIndex(mx.optimizer.Adam):
+    """A program's own rates."""
+
+    def _get_lr(self, index):
+        return 0.5 ** (index + 1)
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        (
+            mx.optimizer.LARS(learning_rate=1.0, momentum=0.5),
+            [0.997668, 0.995671, 0.998334, 0.998334, 0.997543, 0.998167],
+        ),
+        (_RatesByIndex(), [-0.500331, 0.249622, 0.749864, 0.874966, 0.906217, 0.968744]),
+        (
+            mx.optimizer.Adam(learning_rate=0.1),
+            [-0.83265, -2.496649, -0.333342, -0.333342, -0.833223, -0.333342],
+        ),
+    ],
+)
+def test_many_parameters_at_once_are_updated_as_in_mxnet(
+    rule: mx.optimizer.Optimizer, expected: list[float]
+) -> None:
+    updater = mx.optimizer.get_updater(rule)
+    weights = [nd.ones((1,)) for _ in range(6)]
+    gradients = [nd.full((1,), i + 1.0) for i in range(6)]
+    for number, updated in enumerate(([*range(6)], [0, 1, 4], [*range(6)])):
+        if type(rule) is not _RatesByIndex:
+            rule.set_learning_rate(1 / (number + 1))
+        if number == 1:
+            rule.set_lr_mult({1: 3.0})
+            rule.set_wd_mult({2: 2.0})
+            rule.wd = 0.1
+        updater(updated, [gradients[i] for i in updated], [weights[i] for i in updated])
+    np.testing.assert_allclose([each.asscalar() for each in weights], expected, rtol=2e-5)
