@@ -246,8 +246,7 @@ def _take_gradients(marks: Sequence[Mark], gradients: Sequence[Any]) -> None:
 
 def _write_gradients(totals: Mapping[Mark, Value], marks: Sequence[Mark], attempt: Change) -> None:
     """Write, or add, the gradients of all variables at once, and mark the variables fresh."""
-    for mark in marks:
-        attempt.set_flag(mark, "fresh", True)
+    attempt.set_flags(marks, "fresh", True)
     for mark, value in totals.items():
         if mark.request == "add":
             attempt.reads(mark.gradient)

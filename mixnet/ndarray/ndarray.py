@@ -63,6 +63,8 @@ else:
     Installed = object  # operators.py, methods.py, indexing.py and display.py install what it lists
 
 
+_new = object.__new__
+
 # Arrays whose handle has been read.
 _by_handle: WeakValueDictionary[int, NDArray] = WeakValueDictionary()
 
@@ -129,7 +131,7 @@ class NDArray(Handle, Installed):
     @classmethod
     def _wrap(cls, value: Value) -> Self:
         """A handle of this class for a value."""
-        self = cls.__new__(cls)
+        self = _new(cls)
         self._value = value
         self._link = None
         return self

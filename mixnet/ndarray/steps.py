@@ -9,12 +9,15 @@ from typing import Any, NamedTuple
 from mixnet.ndarray.invoke import fitted_target, invoke, run_and_write
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
+from mixnet.ops.operator import Statics
 from mixnet.ops.registry import find
+from mixnet.runtime.record.batch import Batch
 from mixnet.runtime.record.moving import move
 from mixnet.runtime.record.precision import current as precision
 from mixnet.runtime.record.record import record
 from mixnet.runtime.value.change import Change, change
 from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import Value
 
 
 class Step(NamedTuple):
@@ -50,8 +53,11 @@ def run_steps(steps: Sequence[Step]) -> None:
     Steps with sparse arrays, parts of other arrays, or arrays that an earlier step has are written on
     their own.
     """
-    if _are_independent(steps):
-        _run_together(steps)
+    arrays_of_all: list[NDArray] = []
+    for _, arrays, _ in steps:
+        arrays_of_all += arrays
+    if len({*map(id, arrays_of_all)}) == len(arrays_of_all) and _is_plain(arrays_of_all):
+        _run_together(steps, arrays_of_all)
         return
     batch: list[Step] = []
     arrays_of_others: set[int] = set()
@@ -69,36 +75,42 @@ def run_steps(steps: Sequence[Step]) -> None:
     _run_together(batch)
 
 
-def _are_independent(steps: Sequence[Step]) -> bool:
-    """Whether all arrays of steps are plain, and none is an array of two steps."""
-    identities: set[int] = set()
-    number, dense = 0, None
-    for _, arrays, _ in steps:
-        for each in arrays:  # as _is_plain does, without calls
-            if type(each) is not dense:
-                if not isinstance(each, NDArray) or each._is_sparse:
-                    return False
-                dense = type(each)
-            link = each._link
-            if link is not None and link.base is not None:
-                return False
-            identities.add(id(each))
-            number += 1
-    return len(identities) == number
-
-
 def _is_plain(arrays: Sequence[NDArray]) -> bool:
     """Whether all are dense and none is a part of another array."""
+    dense = None
     for each in arrays:
-        if not isinstance(each, NDArray) or each._is_sparse:
-            return False
+        if type(each) is not dense:
+            if not isinstance(each, NDArray) or each._is_sparse:
+                return False
+            dense = type(each)
         link = each._link
         if link is not None and link.base is not None:
             return False
     return True
 
 
-def _run_together(steps: Sequence[Step]) -> None:
+class _Bound(NamedTuple):
+    """A step whose numbers have been checked.
+
+    Args:
+        rule, arrays: those of the step.
+        statics: its attributes that the program depends on.
+        scalars: its numbers that are inputs of the program.
+    """
+
+    rule: Op
+    arrays: Sequence[NDArray]
+    statics: Statics
+    scalars: tuple[float, ...]
+
+
+def _run_together(steps: Sequence[Step], independent: Sequence[NDArray] = ()) -> None:
+    """Record steps on plain arrays as one change.
+
+    Args:
+        steps: the steps.
+        independent: all their arrays, if none is an array of two steps.
+    """
     if steps:
         training = bool(state.training)
         bound = []
@@ -110,14 +122,96 @@ def _run_together(steps: Sequence[Step]) -> None:
                 key = (rule, numbers) if _NUMBERS.issuperset(map(type, numbers.values())) else None
                 if key is None or key != previous:
                     previous, (statics, scalars) = key, rule.bind(numbers, training)
-            bound.append((rule, arrays, statics, scalars))
-        change(partial(_run_and_write_all, bound))
+            bound.append(_new_tuple(_Bound, (rule, arrays, statics, scalars)))
+        work = partial(_run_and_write_batch, independent) if independent else _run_and_write_all
+        change(partial(work, bound))
 
 
 _NUMBERS = frozenset({int, float})
 
 
-def _run_and_write_all(bound: list[tuple[Any, ...]], attempt: Change) -> None:
+class _Together(NamedTuple):
+    """How steps are recorded as one batch.
+
+    Args:
+        batch: records them.
+        written: the places, among the arrays of all steps, of those that get its results.
+    """
+
+    batch: Batch
+    written: tuple[int, ...]
+
+    @classmethod
+    def of(cls, bound: Sequence[_Bound], values: Sequence[Value]) -> _Together | None:
+        """The batch of steps that have been recorded one by one; None if they have to be.
+
+        Args:
+            bound: the steps; no array is one of two steps.
+            values: what their arrays held.
+        """
+        calls, written, results = [], [], []
+        place, end = 0, len(values)
+        for rule, arrays, statics, _ in bound:
+            places = range(place, place + len(arrays))
+            call = rule.calls.get((statics, tuple([values[i].spec for i in places]), None))
+            changed = rule.changed(statics, len(arrays)) if rule.states else {}
+            is_plain = not (rule.takes_key or rule.calls_python)
+            if call is None or not is_plain or rule.fraction_kept(statics) is not None:
+                return None
+            for own, output in {**changed, 0: 0}.items():
+                if call.outputs[output] is not values[place + own].spec:
+                    return None
+                written.append(place + own)
+                results.append(end + output)
+            calls.append((call, places, True))
+            place += len(arrays)
+            end += len(call.outputs)
+        if not Batch.accepts(call for call, _, _ in calls):
+            return None
+        in_order = sorted(range(len(results)), key=results.__getitem__)
+        return cls(Batch(calls, results), tuple([written[i] for i in in_order]))
+
+
+_known: dict[tuple[Any, ...], _Together | None] = {}
+"""By the rules, their attributes and the specs of their arrays."""
+
+_MOST_KNOWN = 1000
+
+
+def _run_and_write_batch(
+    arrays: Sequence[NDArray], bound: Sequence[_Bound], attempt: Change
+) -> None:
+    """``_run_and_write_all`` of steps whose arrays are all different: the same ones again are one batch."""
+    if state.recording or precision.rule is not None:
+        _run_and_write_all(bound, attempt)
+        return
+    values, numbers = [], []
+    kind: list[Any] = []
+    for each in arrays:
+        value = each._value
+        values.append(value)
+        kind.append(value.spec)
+    for rule, _, statics, scalars in bound:
+        kind += (rule, statics)
+        numbers.append(scalars)
+    key = tuple(kind)
+    together = _known.get(key)
+    recorded = None if together is None else together.batch.record(values, numbers)
+    if together is None or recorded is None:
+        _run_and_write_all(bound, attempt)
+        if key not in _known:
+            if len(_known) >= _MOST_KNOWN:
+                _known.clear()
+            _known[key] = _Together.of(bound, values)
+        return
+    targets, before = [], []
+    for place in together.written:
+        targets.append(arrays[place])
+        before.append(values[place])
+    attempt.write_all(targets, before, recorded)
+
+
+def _run_and_write_all(bound: Sequence[_Bound], attempt: Change) -> None:
     """``run_and_write`` of rules that write their first arrays and their states, all plain arrays."""
     recording = state.recording  # then a variable that is read joins the tape
     for rule, arrays, statics, scalars in bound:

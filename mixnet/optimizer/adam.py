@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.steps import Step
-from mixnet.optimizer.base import Optimizer, register
+from mixnet.ndarray.steps import Step, new_step
+from mixnet.ops.registry import find
+from mixnet.optimizer.base import Optimizer, each_of, register
 
 if TYPE_CHECKING:
     from mixnet.optimizer.base import Index
@@ -52,13 +54,26 @@ class Adam(Optimizer):
         stype = weight.stype if self.lazy_update else "default"
         return self._zeros(weight, stype=stype), self._zeros(weight, stype=stype)
 
-    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
-        """The rule of one step."""
-        self._update_count(index)
-        t = self._index_update_count[index]
-        numbers = self._numbers(index)
-        numbers["lr"] *= math.sqrt(1.0 - self.beta2**t) / (1.0 - self.beta1**t)
-        numbers |= {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon}
-        if grad._is_sparse:
-            numbers["lazy_update"] = self.lazy_update
-        return [Step.of("adam_update", (weight, grad, *state), numbers)]
+    _takes_lists = True
+
+    def _steps(self, index: Index, weight: Any, grad: Any, state: Any) -> list[Step]:
+        """The rules of one step, a parameter at a time."""
+        if isinstance(index, (list, tuple)):
+            rates: Iterable[tuple[Any, Any]] = self._next_rates(index)
+        else:
+            self._update_count(index)
+            rates = [(self._get_lr(index), self._get_wd(index))]
+        rule = find("adam_update")
+        steps: list[Step] = []
+        previous: object = None
+        for (i, w, g, s), (lr, wd) in zip(each_of(index, weight, grad, state), rates, strict=True):
+            t = self._index_update_count[i]
+            kind = (lr, wd, t, g._is_sparse)
+            if kind != previous:  # most parameters share the numbers
+                previous, numbers = kind, self._numbers_at(lr, wd)
+                numbers["lr"] *= math.sqrt(1.0 - self.beta2**t) / (1.0 - self.beta1**t)
+                numbers |= {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon}
+                if g._is_sparse:
+                    numbers["lazy_update"] = self.lazy_update
+            steps.append(new_step(rule, (w, g, *s), numbers))
+        return steps

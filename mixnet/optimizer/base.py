@@ -24,6 +24,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.steps import Step, run_steps
 from mixnet.optimizer.refusal import explaining
 from mixnet.process.docstrings import inherit_arguments
+from mixnet.process.overridden import Methods
 from mixnet.runtime.value.value import from_host
 from mixnet.util import is_np_array
 
@@ -74,6 +75,8 @@ class Optimizer:
 
     opt_registry: ClassVar[dict[str, type[Optimizer]]] = {}
     """Optimizers by name in lower case."""
+
+    _takes_lists: ClassVar[bool] = False  # whether _steps does, where aggregate_num is 0
 
     # The order of the attributes is that of files of optimizer states.
     def __init__(
@@ -428,6 +431,15 @@ class Optimizer:
             self.update_multi_precision, "does_only_steps"
         )
 
+    def _steps_any_number(self) -> bool:
+        """Whether ``_steps`` of any number of parameters are those of one after the other.
+
+        They are if it takes lists, and the rate of a parameter depends on no other: a scheduler sees the
+        updates that were counted before.
+        """
+        takes_lists = self.aggregate_num > 0 or (self._takes_lists and not self.multi_precision)
+        return takes_lists and self.lr_scheduler is None and _RATES.are_those_of(self)
+
     def _steps_or_update(self, index: Any, weight: Any, grad: Any, state: Any) -> list[Step]:
         """What ``update_multi_precision`` records; empty where it has updated the weight itself."""
         if not self._is_mixed(weight):
@@ -486,6 +498,9 @@ class Optimizer:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ = state
         self.param_dict = {}
+
+
+_RATES = Methods(Optimizer, "_update_count", "_get_lr", "_get_lrs", "_get_wd", "_get_wds")
 
 
 def each_of(index: Index, weight: Any, grad: Any, state: Any) -> Iterable[tuple[Any, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from mixnet.base import AttributeTypeError, FileFormatError
 from mixnet.context import Context
 from mixnet.files.whole_file import read_whole
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.steps import run_steps
+from mixnet.ndarray.steps import Step, run_steps
 from mixnet.optimizer.base import Optimizer
 from mixnet.optimizer.state_check import Weights, checked
 from mixnet.optimizer.state_file import dumps, loads
@@ -63,7 +63,7 @@ class Updater:
         if weights:
             optimizer._set_current_context(weights[0].context.device_id)
         states, synced = self.states, self.states_synced
-        own_states, dtypes = [], set()
+        own_states = []
         for i, w in zip(indices, weights, strict=True):
             if i not in states:
                 states[i] = optimizer.create_state_multi_precision(i, w)
@@ -72,10 +72,10 @@ class Updater:
                 states[i] = self.sync_state_context(states[i], w.context)
                 synced[i] = True
             own_states.append(states[i])
-            dtypes.add(w.dtype)
-        calls = self._calls(indices, weights, grads, own_states, dtypes)
-        if optimizer._updates_by_steps():
-            steps = []
+        by_steps = optimizer._updates_by_steps()
+        calls = self._calls(indices, weights, grads, own_states, by_steps)
+        if by_steps:
+            steps: list[Step] = []
             for call in calls:
                 steps += optimizer._steps_or_update(*call)
             run_steps(steps)
@@ -89,17 +89,24 @@ class Updater:
         weights: list[Any],
         grads: list[Any],
         states: list[Any],
-        dtypes: Collection[Any],
+        by_steps: bool,
     ) -> list[Any]:
-        """What the optimizer is called with: one parameter, or where it takes them so, several."""
-        if not self.aggregate_updates:
+        """What the optimizer is called with: one parameter, or where it takes them so, several.
+
+        Args:
+            indices, weights, grads, states: those of all parameters.
+            by_steps: whether it only returns steps.
+        """
+        size = self.optimizer.aggregate_num if self.aggregate_updates else 1
+        if by_steps and len(weights) > size and self.optimizer._steps_any_number():
+            size = len(weights)
+        elif not self.aggregate_updates:
             return list(zip(indices, weights, grads, states, strict=True))
-        size = self.optimizer.aggregate_num
-        if len(weights) <= size and len(dtypes) == 1:
-            return [(indices, weights, grads, states)]
         by_dtype: dict[Any, list[int]] = defaultdict(list)
         for place, w in enumerate(weights):
             by_dtype[w.dtype].append(place)
+        if len(weights) <= size and len(by_dtype) == 1:
+            return [(indices, weights, grads, states)]
         chunks = [
             places[start : start + size]
             for places in by_dtype.values()

@@ -10,7 +10,9 @@ import pytest
 import mixnet as mx
 from mixnet import nd
 from mixnet.ndarray.steps import run_steps
+from mixnet.runtime.value.change import Change
 from tests.line_interrupts import interrupted
+from tests.threads import in_threads
 
 # Python cannot raise an interrupt in a finalizer; it prints a warning and continues.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -155,3 +157,100 @@ def test_a_mixin_before_an_optimizer_is_called_for_each_parameter() -> None:
     weight = nd.ones((2,))
     mx.optimizer.get_updater(DoubledNAG(learning_rate=1.0))(0, nd.ones((2,)), weight)
     np.testing.assert_array_equal(weight.asnumpy(), [-1, -1])
+
+
+def test_repeated_steps_of_changing_numbers_follow_the_rule() -> None:
+    rng = np.random.default_rng(0)
+    shapes = [(2,), (2, 3), (4,)]
+    gradients = rng.standard_normal((6, 9))
+    values = [rng.standard_normal(shape) for shape in shapes]
+    weights = [nd.array(each, dtype="float64") for each in values]
+    velocities = [np.zeros(shape) for shape in shapes]
+    optimizer = mx.optimizer.SGD(momentum=0.9, wd=0.1)
+    updater = mx.optimizer.get_updater(optimizer)
+    for number, row in enumerate(gradients):
+        optimizer.lr, optimizer.rescale_grad = 0.1 * (number + 1), 1 / (number + 2)
+        optimizer.set_lr_mult({1: 0.5 * number})
+        own = [np.resize(row, shape) for shape in shapes]
+        updater([0, 1, 2], [nd.array(each, dtype="float64") for each in own], weights)
+        for i, rate in enumerate((1.0, 0.5 * number, 1.0)):
+            step = own[i] / (number + 2) + 0.1 * values[i]
+            velocities[i] = 0.9 * velocities[i] - 0.1 * (number + 1) * rate * step
+            values[i] = values[i] + velocities[i]
+            np.testing.assert_allclose(weights[i].asnumpy(), values[i], rtol=1e-6)
+            np.testing.assert_allclose(
+                updater.states[i].asnumpy(), velocities[i], rtol=1e-5, atol=1e-7
+            )
+
+
+def test_repeated_steps_start_again_where_another_thread_writes_a_weight(monkeypatch) -> None:
+    weights, gradients = parameters()
+    updater = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=1.0))
+    updater([0, 1, 2], gradients, weights)
+    commit = Change.commit
+
+    def late(attempt: Change) -> bool:
+        """A thread writes just before the first commit."""
+        monkeypatch.setattr(Change, "commit", commit)
+        in_threads(1, lambda _: weights[1].__setitem__(slice(None), 10))
+        return commit(attempt)
+
+    monkeypatch.setattr(Change, "commit", late)
+    updater([0, 1, 2], gradients, weights)
+    expected = [-3, 8, -3]
+    for weight, value in zip(weights, expected, strict=True):
+        np.testing.assert_array_equal(weight.asnumpy(), np.full(weight.shape, value))
+
+
+@pytest.mark.parametrize("has_schedule", [False, True])
+def test_parameters_of_different_counts_have_the_rates_of_their_calls(has_schedule: bool) -> None:
+    schedule = mx.lr_scheduler.FactorScheduler(1, 0.5, base_lr=1.0) if has_schedule else None
+    rule = mx.optimizer.SGD(learning_rate=1.0, lr_scheduler=schedule)
+    updater = mx.optimizer.get_updater(rule)
+    weights = [nd.zeros((1,)) for _ in range(6)]
+    ones = [nd.ones((1,)) for _ in range(6)]
+    updater([4, 5], ones[4:], weights[4:])
+    updater([4, 5], ones[4:], weights[4:])
+    updater([0, 1, 2, 3, 4, 5], ones, weights)
+    moved = [-each.asscalar() for each in weights]
+    # MXNet updates four parameters of SGD in one call; the rate follows the most updates counted before.
+    expected = [0.5] * 4 + [1 + 0.5 + 0.25] * 2 if has_schedule else [1] * 4 + [3] * 2
+    np.testing.assert_allclose(moved, expected)
+
+
+class _RatesByIndex(mx.optimizer.Adam):
+    """A program's own rates."""
+
+    def _get_lr(self, index):
+        return 0.5 ** (index + 1)
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        (
+            mx.optimizer.LARS(learning_rate=1.0, momentum=0.5),
+            [0.997668, 0.995671, 0.998334, 0.998334, 0.997543, 0.998167],
+        ),
+        (_RatesByIndex(), [-0.500331, 0.249622, 0.749864, 0.874966, 0.906217, 0.968744]),
+        (
+            mx.optimizer.Adam(learning_rate=0.1),
+            [-0.83265, -2.496649, -0.333342, -0.333342, -0.833223, -0.333342],
+        ),
+    ],
+)
+def test_many_parameters_at_once_are_updated_as_in_mxnet(
+    rule: mx.optimizer.Optimizer, expected: list[float]
+) -> None:
+    updater = mx.optimizer.get_updater(rule)
+    weights = [nd.ones((1,)) for _ in range(6)]
+    gradients = [nd.full((1,), i + 1.0) for i in range(6)]
+    for number, updated in enumerate(([*range(6)], [0, 1, 4], [*range(6)])):
+        if type(rule) is not _RatesByIndex:
+            rule.set_learning_rate(1 / (number + 1))
+        if number == 1:
+            rule.set_lr_mult({1: 3.0})
+            rule.set_wd_mult({2: 2.0})
+            rule.wd = 0.1
+        updater(updated, [gradients[i] for i in updated], [weights[i] for i in updated])
+    np.testing.assert_allclose([each.asscalar() for each in weights], expected, rtol=2e-5)

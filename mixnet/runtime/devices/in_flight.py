@@ -29,7 +29,9 @@ class InFlight:
         self._results: deque[weakref.ref[Any]] = deque()
 
     def add(self, result: object) -> None:
-        """Track a program by one of its results."""
+        """Track a program by one of its results, unless it has ended."""
+        if _is_done(result):
+            return
         results = self._results
         with _changing:
             results.append(weakref.ref(result))

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class Current:
     """Holds the current precision; None: operators use their inputs' dtypes."""
 
-    rule: Precision | None = None
+    def __init__(self) -> None:
+        self.rule: Precision | None = None
 
 
 current = Current()

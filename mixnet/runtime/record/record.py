@@ -125,7 +125,7 @@ def record_call(call: Call, scalars: tuple[float, ...], values: tuple[Value, ...
         variables = local.variables or ()
         for value in values:
             if value.node is not None or value in variables:
-                _tape(call, scalars, values, outputs)
+                _tape(call, scalars, values, outputs, variables)
                 break
     if call.alone:
         segment.finish("an operation in Python", wait=current.naive or call.in_caller)
@@ -241,7 +241,11 @@ def run_one_by_one(on: bool) -> None:
 
 
 def _tape(
-    call: Call, scalars: tuple[Any, ...], values: tuple[Value, ...], outputs: list[Value]
+    call: Call,
+    scalars: tuple[Any, ...],
+    values: tuple[Value, ...],
+    outputs: list[Value],
+    variables: Any,
 ) -> None:
     """Put an operation on the tape.
 
@@ -250,7 +254,6 @@ def _tape(
     stored after the inputs.
     """
     inputs = []
-    variables = state.variables
     for value in values:
         node = value.node
         if variables and value in variables:
@@ -278,7 +281,7 @@ def put_on_tape(
     """Put an operation on the tape whose results were not computed by ``record``; same arguments."""
     specs = tuple([value.spec for value in values])
     call = op.calls.get((statics, specs, None)) or make_call(op, statics, specs, len(scalars), None)
-    _tape(call, scalars, values, outputs)
+    _tape(call, scalars, values, outputs, state.variables)
 
 
 def flush(reason: str = "asked for") -> None:

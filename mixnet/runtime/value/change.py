@@ -7,7 +7,7 @@ the base's content with the view's part replaced.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from mixnet.process import locks
@@ -62,9 +62,23 @@ class Change:
             value = handle._written_to(previous, value)
         self._new[base] = value
 
-    def set_flag(self, owner: Any, attribute: str, flag: bool) -> None:
-        """Set a flag of an object together with the arrays."""
-        self._flags.append((owner, attribute, getattr(owner, attribute), flag))
+    def write_all(
+        self, handles: Sequence[Handle], before: Sequence[Value], after: Sequence[Value]
+    ) -> None:
+        """``reads`` and ``write`` of arrays, none sparse or a view, where no operations are recorded.
+
+        Args:
+            handles: the arrays.
+            before: their contents, from which the new ones were computed.
+            after: the new contents.
+        """
+        self._before.update(zip(handles, before, strict=True))
+        self._new.update(zip(handles, after, strict=True))
+
+    def set_flags(self, owners: Iterable[Any], attribute: str, flag: bool) -> None:
+        """Set a flag of objects together with the arrays."""
+        for owner in owners:
+            self._flags.append((owner, attribute, getattr(owner, attribute), flag))
 
     def commit(self) -> bool:
         """Write the new contents; returns False, without changes, if an array was written meanwhile."""
@@ -74,24 +88,26 @@ class Change:
             writes += self._flags
             first = len(writes)
         pairs: dict[Any, list[tuple[Value, Value]]] = {}
+        previous, own_pairs = None, []  # most values in a row are of one segment
         for handle, value in self._new.items():
             old = handle._value
             if writes is not None:
                 writes.append((handle, "_value", old, value))
             segment = value.segment
             if segment is not None:
-                pairs.setdefault(segment, []).append((value, old))
+                if segment is not previous:
+                    previous, own_pairs = segment, pairs.setdefault(segment, [])
+                own_pairs.append((value, old))
         for segment, replaced in pairs.items():
             segment.replaces(replaced)
         with array_lock:
             for handle, value in self._before.items():
                 if handle._value is not value:
                     return False
-            before = []
-            for handle in self._new:
-                before.append((handle, handle._value))
+            before: list[tuple[Handle, Value]] = []
             try:
                 for handle, value in self._new.items():
+                    before.append((handle, handle._value))
                     link = handle._link  # as replace() does, without a call
                     if link is None:
                         handle._value = value

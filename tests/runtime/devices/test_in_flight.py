@@ -54,7 +54,7 @@ def test_a_thread_that_waits_sees_a_program_while_another_thread_adds_one(
     rest = [Result() for _ in range(16)]
     for each in (oldest, *rest[:-1]):
         flying.add(each)
-    for each in rest:
+    for each in rest[:-1]:
         each.ended.set()
     in_question, waiting = threading.Event(), threading.Event()
 
@@ -66,6 +66,7 @@ def test_a_thread_that_waits_sees_a_program_while_another_thread_adds_one(
             assert oldest.ended.is_set(), "one program was overlooked"
         else:
             flying.add(rest[-1])  # asks whether the oldest has ended
+            rest[-1].ended.set()
             threading.Timer(0.1, oldest.ended.set).start()
 
     def question() -> None:
@@ -104,6 +105,13 @@ def test_programs_that_have_ended_are_removed(waits_for: list[Result]) -> None:
         each.ended.set()
     flying.wait()
     assert not flying._results and not waits_for
+
+
+def test_a_program_that_has_ended_is_not_tracked() -> None:
+    flying, result = InFlight(), Result()
+    result.ended.set()
+    flying.add(result)
+    assert not flying._results
 
 
 def test_an_error_of_a_program_is_raised_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -155,7 +155,7 @@ def test_flags_change_with_the_arrays_of_a_change() -> None:
     array, counts = nd.array([1.0]), Counts()
 
     def body(attempt: Change) -> None:
-        attempt.set_flag(counts, "total", True)
+        attempt.set_flags([counts], "total", True)
         attempt.write(array, (array + 1)._value)
 
     def work() -> None:
