@@ -62,7 +62,7 @@ def test_threads_of_a_test_end_before_the_next_test(monkeypatch: pytest.MonkeyPa
             isolation.end()
     finally:
         gate.set()
-        thread.join()
+        thread.join(60)
 
 
 def test_changed_settings_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

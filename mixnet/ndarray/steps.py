@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from mixnet.ndarray.invoke import fitted_target, invoke, run_and_write
 from mixnet.ndarray.ndarray import NDArray
@@ -172,10 +172,11 @@ class _Together(NamedTuple):
         return cls(Batch(calls, results), tuple([written[i] for i in in_order]))
 
 
-_known: dict[tuple[Any, ...], _Together | None] = {}
-"""By the rules, their attributes and the specs of their arrays."""
+_known: dict[tuple[Any, ...], _Together | Literal["seen", "one by one"]] = {}
+"""By the rules, their attributes and the specs of their arrays. The first step makes no batch: it may be the
+last one of its kind."""
 
-_MOST_KNOWN = 1000
+_MOST_KNOWN = 200
 
 
 def _run_and_write_batch(
@@ -191,24 +192,27 @@ def _run_and_write_batch(
         value = each._value
         values.append(value)
         kind.append(value.spec)
-    for rule, _, statics, scalars in bound:
-        kind += (rule, statics)
+    for rule, own, statics, scalars in bound:
+        kind += (rule, statics, len(own))
         numbers.append(scalars)
     key = tuple(kind)
     together = _known.get(key)
-    recorded = None if together is None else together.batch.record(values, numbers)
-    if together is None or recorded is None:
-        _run_and_write_all(bound, attempt)
-        if key not in _known:
-            if len(_known) >= _MOST_KNOWN:
-                _known.clear()
-            _known[key] = _Together.of(bound, values)
-        return
-    targets, before = [], []
-    for place in together.written:
-        targets.append(arrays[place])
-        before.append(values[place])
-    attempt.write_all(targets, before, recorded)
+    if together == "seen":
+        together = _known[key] = _Together.of(bound, values) or "one by one"
+    if isinstance(together, _Together):
+        recorded = together.batch.record(values, numbers)
+        if recorded is not None:
+            targets, before = [], []
+            for place in together.written:
+                targets.append(arrays[place])
+                before.append(values[place])
+            attempt.write_all(targets, before, recorded)
+            return
+    _run_and_write_all(bound, attempt)
+    if together is None:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[key] = "seen"
 
 
 def _run_and_write_all(bound: Sequence[_Bound], attempt: Change) -> None:

@@ -1,7 +1,7 @@
 """A small perceptron's training step once everything is compiled: python -m
-tests.benchmarks.steady [--alone] [--profile]
+tests.benchmarks.steady [--alone] [--profile] [--layers NUMBER]
 
-Two dense layers, a batch of 64. ``bare`` waits for the loss alone; ``usual`` is the loop as
+Two dense layers, or more, a batch of 64. ``bare`` waits for the loss alone; ``usual`` is the loop as
 people write it, with a metric that is updated and the loss printed in every step. What Python
 needs is the step without the time that the compiled programs run. ``--alone`` runs one loop after the
 other, each for many steps; ``--profile`` lists the functions that a step calls instead.
@@ -36,11 +36,15 @@ def pictures() -> tuple[np.ndarray, np.ndarray]:
     return rng.random((BATCH, INPUTS), np.float32), rng.integers(0, CLASSES, BATCH)
 
 
-def stepper(hybridize: bool, usual: bool, optimizer: str = "sgd") -> Callable[[], object]:
-    """A training step with mixnet."""
+def stepper(
+    hybridize: bool, usual: bool, optimizer: str = "sgd", layers: int = 1
+) -> Callable[[], object]:
+    """A training step with mixnet, of a network with so many hidden layers."""
     x, y = map(nd.array, pictures())
     net = gluon.nn.HybridSequential()
-    net.add(gluon.nn.Dense(HIDDEN, activation="relu"), gluon.nn.Dense(CLASSES))
+    for _ in range(layers):
+        net.add(gluon.nn.Dense(HIDDEN, activation="relu"))
+    net.add(gluon.nn.Dense(CLASSES))
     net.initialize(mx.init.Xavier())
     if hybridize:
         net.hybridize(static_alloc=True, static_shape=True)
@@ -64,14 +68,17 @@ def stepper(hybridize: bool, usual: bool, optimizer: str = "sgd") -> Callable[[]
     return step
 
 
-def torch_stepper(usual: bool) -> Callable[[], object]:
+def torch_stepper(usual: bool, layers: int = 1) -> Callable[[], object]:
     """The same with PyTorch."""
     import torch
 
     torch.set_num_threads(1)
     x, y = map(torch.from_numpy, pictures())
     linear = torch.nn.Linear
-    net = torch.nn.Sequential(linear(INPUTS, HIDDEN), torch.nn.ReLU(), linear(HIDDEN, CLASSES))
+    hidden: list[Any] = []
+    for number in range(layers):
+        hidden += (linear(HIDDEN if number else INPUTS, HIDDEN), torch.nn.ReLU())
+    net = torch.nn.Sequential(*hidden, linear(HIDDEN, CLASSES))
     loss_of = torch.nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
     hits: list[Any] = []
@@ -89,18 +96,18 @@ def torch_stepper(usual: bool) -> Callable[[], object]:
     return step
 
 
-def contenders() -> dict[str, Callable[[], object]]:
+def contenders(layers: int = 1) -> dict[str, Callable[[], object]]:
     """All loops; those of PyTorch if it is there."""
     result = {}
     for usual in (False, True):
         style = "usual" if usual else "bare"
-        result[f"{style}, imperative"] = stepper(False, usual)
-        result[f"{style}, hybridized"] = stepper(True, usual)
+        result[f"{style}, imperative"] = stepper(False, usual, layers=layers)
+        result[f"{style}, hybridized"] = stepper(True, usual, layers=layers)
         try:
-            result[f"{style}, PyTorch eager"] = torch_stepper(usual)
+            result[f"{style}, PyTorch eager"] = torch_stepper(usual, layers)
         except ImportError:
             print("(PyTorch is not installed: pip install torch for its rows)")
-    result["bare, imperative, adam"] = stepper(False, False, "adam")
+    result["bare, imperative, adam"] = stepper(False, False, "adam", layers)
     return result
 
 
@@ -175,15 +182,16 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--alone", action="store_true")
+    parser.add_argument("--layers", type=int, default=1, help="hidden layers")
     options = parser.parse_args()
     with mx.runtime.compiling_at_once():
         if options.profile:
-            step = stepper(False, False)
+            step = stepper(False, False, layers=options.layers)
             for _ in range(WARMUP):
                 step()
             profile(step)
             return
-        steps = contenders()
+        steps = contenders(options.layers)
         if options.alone:
             for name, step in steps.items():
                 seconds, programs = alone(step)

@@ -58,4 +58,4 @@ def test_a_property_of_a_graph_waits_for_no_thread_that_computes_another() -> No
         )  # as a forked process, in which nobody goes on
     finally:
         go_on.set()
-        thread.join()
+        thread.join(60)
