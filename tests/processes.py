@@ -35,6 +35,9 @@ SAME = {
     "DMLC_ROLE": ("worker",),
     "PYTHONUNBUFFERED": ("1",),
     "TERM": ("xterm-color",),  # what a kernel sets for the programs that it starts
+    # What scikit-learn sets on import: in a server after its environment was noted, and in tests.
+    "KMP_DUPLICATE_LIB_OK": ("True",),
+    "KMP_INIT_AT_FORK": ("FALSE",),
 }
 
 

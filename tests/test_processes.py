@@ -74,6 +74,20 @@ def test_an_import_that_changes_the_library_path_disables_no_server() -> None:
     assert _own({}, "-c", DESCRIBE)[0].startswith("['jax', 'mixnet', 'numpy']")
 
 
+def test_an_import_of_scikit_learn_disables_no_server() -> None:
+    imported = {"KMP_DUPLICATE_LIB_OK": "True", "KMP_INIT_AT_FORK": "FALSE"}
+    assert _own(imported, "-c", DESCRIBE)[0].startswith("['jax', 'mixnet', 'numpy']")
+
+
+def test_a_server_imports_with_the_variables_of_its_kind() -> None:
+    server = processes._Server.start(("numpy", "jax"), {"JAX_LOG_COMPILES": "1"})
+    try:
+        assert server.serves({**os.environ, "JAX_LOG_COMPILES": "1"})
+        assert not server.serves(os.environ)
+    finally:
+        server.end()
+
+
 def test_settings_of_the_test_that_needs_a_server_first_are_not_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mixnet as mx
-from tests import processes
+from tests import isolation, processes
 from tests.docs.run_blocks import blocks
 
 ROOT = Path(__file__).parents[2]
@@ -50,6 +50,7 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What failed, by page; in a process of its own, since pages register operators."""
     folder = tmp_path_factory.mktemp("pages")
     write_records(folder / "train.rec")
+    isolation.restore_library_path()
     process = processes.run(
         [sys.executable, str(Path(__file__).parent / "run_blocks.py"), *map(str, RUN)],
         cwd=folder,

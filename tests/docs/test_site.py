@@ -10,6 +10,7 @@ import pytest
 import mixnet as mx
 from mixnet.widgets import ArrayView
 from mixnet.widgets.sphinx import add_scripts
+from tests import processes
 from tests.each_record import each_record
 
 ROOT = Path(mx.__file__).parents[1]
@@ -129,10 +130,11 @@ def test_views_that_pages_ask_for_are_there() -> None:
     assert requested and {name: page for name, page in requested.items() if name not in known} == {}
 
 
-def test_a_missing_view_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_view_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sphinx", reason="pip install '.[docs]'")
     from live_views import make
     from sphinx.errors import ExtensionError
 
+    monkeypatch.setattr("live_views.subprocess.run", processes.run)  # need not import mixnet again
     with pytest.raises(ExtensionError, match="no view chess; there are look, "):
         make(["chess"], tmp_path)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import mixnet as mx
+from tests import processes
 
 ROOT = Path(mx.__file__).parents[1]
 PAGE = ROOT / "docs" / "concepts" / "walks.md"
@@ -58,7 +58,7 @@ def test_names_of_the_walks_are_defined_in_the_files_that_they_link_to() -> None
 
 def run_walks(*options: str) -> str:
     script = [sys.executable, "-m", "tests.docs.count_walks", *options]
-    return subprocess.run(
+    return processes.run(
         script, cwd=ROOT, capture_output=True, text=True, check=True, timeout=240
     ).stdout
 
