@@ -55,6 +55,8 @@ if (
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+LONGEST_FOLDER = 40  # characters; programs add up to 60
+
 QUICK_COMPILATION = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 # The emitters of fusions write and optimize MLIR of their own, which takes longer than all the rest. Later
 # versions have no such flag, and XLA ends a process that names one it does not know.
@@ -84,7 +86,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Temporary files of tests, and of the programs that they start, are removed when the run has ended."""
     session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # which pytest keeps for a while
-    folder, process = tempfile.mkdtemp(prefix="mixnet-tests-"), os.getpid()
+    folder, process = tempfile.mkdtemp(prefix="mixnet-tests-", dir=_short_folder()), os.getpid()
     tempfile.tempdir = os.environ["TMPDIR"] = folder
     processes.start_servers_in(os.environ)
 
@@ -92,6 +94,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     def _remove() -> None:
         if os.getpid() == process:  # not a forked one
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _short_folder() -> str:
+    """Where temporary files go: Chromium has a socket there, whose path Linux limits to 107 characters."""
+    usual = tempfile.gettempdir()
+    return "/tmp" if len(usual) > LONGEST_FOLDER and os.access("/tmp", os.W_OK) else usual
 
 
 class _Failures:

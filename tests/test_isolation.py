@@ -12,7 +12,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import registry
-from tests import isolation
+from tests import isolation, waiting
 
 
 def _draws_and_name() -> tuple[float, float, float, str]:
@@ -62,7 +62,7 @@ def test_threads_of_a_test_end_before_the_next_test(monkeypatch: pytest.MonkeyPa
             isolation.end()
     finally:
         gate.set()
-        thread.join(60)
+        waiting.join(thread)
 
 
 def test_changed_settings_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
