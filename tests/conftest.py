@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import contextlib
 import faulthandler
 import functools
 import gc
-import importlib
 import os
 import shutil
 import signal
@@ -240,30 +238,11 @@ def pytest_collection(session: pytest.Session) -> Iterator[object]:
     """
     gc.disable()
     try:
-        if hasattr(session.config, "workerinput"):
-            _import_share(session.config)
         return (yield)
     finally:
         isolation.set_garbage_aside()
         gc.set_threshold(10_000, 10, 20)
         gc.enable()
-
-
-def _import_share(config: pytest.Config) -> None:
-    """Import some of the tests before the others, each worker different ones.
-
-    pytest compiles tests and stores their bytecode. In a new checkout, each worker would compile all of them.
-    """
-    number = int(config.workerinput["workerid"].removeprefix("gw"))  # type: ignore[attr-defined]
-    count = config.workerinput["workercount"]  # type: ignore[attr-defined]
-    folders = [Path(config.invocation_params.dir, argument) for argument in config.args]
-    paths = sorted(
-        path for folder in folders if folder.is_dir() for path in folder.rglob("test_*.py")
-    )
-    for path in paths[number::count]:
-        # Collecting it says what is wrong.
-        with contextlib.suppress(Exception, pytest.skip.Exception, pytest.fail.Exception):
-            importlib.import_module(".".join(path.relative_to(TESTS.parent).with_suffix("").parts))
 
 
 @pytest.hookimpl(tryfirst=True)
