@@ -182,8 +182,6 @@ class Popen(subprocess.Popen[Any]):
     # Programs that start others, which are forked too; a view of the documentation measures jobs.
     starting = ("mixnet.tools.launch", "sphinx", str(ROOT / "docs" / "pictures" / "views.py"))
     launchers_only = False
-    forked = False
-    """Whether a server forked this process."""
 
     def variables(self) -> dict[str, str]:
         """What a server imports with, besides the environment of the run."""
@@ -215,7 +213,7 @@ class Popen(subprocess.Popen[Any]):
             }
             files = [end if end != -1 else usual for usual, end in enumerate(ends[:1] + ends[3::2])]
             self.pid = server.fork(request, files)
-            self._child_created = self.forked = True
+            self._child_created = True
         self._close_pipe_fds(*ends)  # type: ignore[attr-defined]
 
 

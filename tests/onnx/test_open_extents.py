@@ -384,7 +384,7 @@ def test_a_file_that_needs_numbers_says_which(tmp_path: Path) -> None:
     ]
     model = model_of(nodes, {"x": ["n", 3, "h", "w"]}, ["half", "out"], one=floats(1))
     path = saved(model, tmp_path / "net.onnx")
-    words = r"kernel 2 is larger.*taken as 1.*since.*Expand.*input_shapes=\{'x': \(1, 3, 1, 1\)\}"
+    words = r"kernel \(2, 2\) is larger.*taken as 1.*since.*Expand.*input_shapes=\{'x': \(1, 3, 1, 1\)\}"
     with pytest.raises(MXNetError, match=words):
         mx.contrib.onnx.import_to_gluon(path)
     block = mx.contrib.onnx.import_to_gluon(path, input_shapes={"x": (4, 3, 9, 16)})
