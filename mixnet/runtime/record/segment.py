@@ -536,8 +536,8 @@ class Segment:
 
     def fill(self, slots: Sequence[int], results: Sequence[Any]) -> None:
         """Set the arrays of live outputs from the program's results for these slots."""
-        first, host_array = results[0], np.ndarray
-        if type(first) is not host_array:
+        first = results[0]
+        if type(first) is not np.ndarray:
             in_flight.add(first.whole.array if type(first) is Shard else first)
         computed = {}
         for number, slot in enumerate(slots):
@@ -550,7 +550,7 @@ class Segment:
                     # In this order: a reader that sees no segment must see the array.
                     value.var = var
                     result = computed[value.slot]
-                    if type(result) is host_array:
+                    if type(result) is np.ndarray:
                         become_host(value, result)
                     elif type(result) is Shard:
                         become_shard(value, result)
