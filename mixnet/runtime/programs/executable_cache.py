@@ -324,12 +324,38 @@ def _set_compiled(
 
 
 def _heat(program: Program, key: ProgramKey, segment: Recorded) -> None:
-    """Compile the program as a frequently run one, if that makes a difference."""
-    source = Source(key, segment)
+    """Compile the program as a frequently run one, if that makes a difference, on another thread."""
+    hot = partial(_hot, Source(key, segment))
+    decision = program.decision
+    if decision is None or not patience.interprets():
+        _set_hot(program, key, segment, hot)
+        return
+    future = background.submit(hot)
+
+    def take_over(program: Program, key: ProgramKey, segment: Recorded) -> None:
+        _set_hot(program, key, segment, future.result)
+
+    program.runs = patience.compiled_runs_meanwhile(decision.work, decision.compiling)
+    program.change = take_over
+
+
+def _hot(source: Source) -> Callable[..., Any] | None:
+    """A frequently run program, compiled; None if it would be the same as the present one."""
     graph = graph_of(source, hot=True)
-    # A program that can be stored calls no oneDNN: it would be the same as the present one.
-    if not can_be_written(graph):
-        program.set_call(_compile(graph, source))
+    # A program that can be stored calls no oneDNN.
+    return None if can_be_written(graph) else _compile(graph, source)
+
+
+def _set_hot(
+    program: Program,
+    key: ProgramKey,
+    segment: Recorded,
+    hot: Callable[[], Callable[..., Any] | None],
+) -> None:
+    with compile_watch.reported(segment.source, key):
+        call = hot()
+    if call is not None:
+        program.set_call(call)
 
 
 class Source:
