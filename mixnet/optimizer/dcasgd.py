@@ -9,6 +9,7 @@ from mixnet.ndarray.steps import Step
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.arithmetic import as_kind, prepared
 from mixnet.optimizer.base import Optimizer, register
+from mixnet.optimizer.refusal import is_plain
 from mixnet.optimizer.rule import rule
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class DCASGD(Optimizer):
         numbers = self._numbers(index)
         numbers |= {"lamda": self.lamda, "clip_gradient": self.clip_gradient}
         velocity, previous = state
-        if velocity is None:
+        if is_plain(self, velocity):
             return [Step.of(dcasgd_update, (weight, grad, previous), numbers)]
         else:
             numbers["momentum"] = self.momentum

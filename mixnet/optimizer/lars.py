@@ -14,7 +14,8 @@ from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.arithmetic import as_kind
 from mixnet.optimizer.at_rate import step_at
 from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
-from mixnet.optimizer.mixed_rules import velocity, velocity_and_copy, with_mixed_rules
+from mixnet.optimizer.mixed_rules import is_unused, velocity, velocity_and_copy, with_mixed_rules
+from mixnet.optimizer.refusal import is_plain
 from mixnet.optimizer.rule import rule
 
 if TYPE_CHECKING:
@@ -125,6 +126,9 @@ class LARS(Optimizer):
                 "eps": self.eps, "by_layer": not self._name(i).endswith(("gamma", "beta", "bias")),
             })  # fmt: skip
             velocity, *copy = s if mixed else (s,)
+            if is_unused(self, g):
+                velocity = None
+            plain = is_plain(self, velocity)
             if g._is_sparse:  # the rules of SGD know rows
                 numbers = self._numbers_at(float(rate.asscalar()), wd)
                 numbers["lazy_update"] = self.lazy_update
@@ -133,11 +137,11 @@ class LARS(Optimizer):
                     "wd": wd, "rescale_grad": self.rescale_grad,
                     "clip_gradient": self.clip_gradient or None,
                 }  # fmt: skip
-            if velocity is not None:
+            if not plain:
                 numbers["momentum"] = momentum
             if g._is_sparse:
-                name = "sgd_update" if velocity is None else "sgd_mom_update"
-                arrays = (w, g, *copy) if velocity is None else (w, g, velocity, *copy)
+                name = "sgd_update" if plain else "sgd_mom_update"
+                arrays = (w, g, *copy) if plain else (w, g, velocity, *copy)
                 steps.append(Step(find("mp_" + name if mixed else name), arrays, numbers))
             else:
                 steps.append(step_at(rate, w, g, velocity, copy, numbers))

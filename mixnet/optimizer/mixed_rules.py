@@ -66,3 +66,8 @@ def velocity(self: HasVelocity, index: Index, weight: NDArray) -> Any:
 def velocity_and_copy(self: HasVelocity, index: Index, weight: NDArray) -> Any:
     """The velocity; of a half-precision weight the pair of it and the float32 copy."""
     return self._state_and_copy(index, weight, "SGD ")
+
+
+def is_unused(self: HasVelocity, grad: NDArray) -> bool:
+    """Whether a velocity stays as it is: without momentum, unless the gradient is row_sparse."""
+    return self.momentum == 0.0 and not grad._is_sparse

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.steps import Step
 from mixnet.optimizer.base import Optimizer, register
+from mixnet.optimizer.refusal import is_plain
 from mixnet.optimizer.mixed_rules import with_mixed_rules
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class NAG(Optimizer):
         numbers = self._numbers(index)
         velocity, *copy = state if mixed else (state,)
         kind = "mp_" if mixed else ""
-        if velocity is None:
+        if is_plain(self, velocity):
             return [Step.of(f"{kind}sgd_update", (weight, grad, *copy), numbers)]
         numbers["momentum"] = self.momentum
         return [Step.of(f"{kind}nag_mom_update", (weight, grad, velocity, *copy), numbers)]

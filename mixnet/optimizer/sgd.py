@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from mixnet.ndarray.steps import Step, new_step
 from mixnet.ops.registry import find
 from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
-from mixnet.optimizer.mixed_rules import velocity, velocity_and_copy, with_mixed_rules
+from mixnet.optimizer.mixed_rules import is_unused, velocity, velocity_and_copy, with_mixed_rules
+from mixnet.optimizer.refusal import is_plain
 
 if TYPE_CHECKING:
     from mixnet.optimizer.base import Index
@@ -45,7 +46,9 @@ class SGD(Optimizer):
         previous: object = None
         for (_, w, g, s), (lr, wd) in zip(each_of(index, weight, grad, state), rates, strict=True):
             velocity, copy = s if mixed else (s, None)
-            kind = (lr, wd, g._is_sparse, velocity is None)
+            if is_unused(self, g):
+                velocity = None
+            kind = (lr, wd, g._is_sparse, is_plain(self, velocity))
             if kind != previous:  # most parameters share one rule and its numbers
                 previous, numbers = kind, self._numbers_at(lr, wd)
                 name = "sgd_update" if velocity is None else "sgd_mom_update"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.steps import Step
 from mixnet.optimizer.base import Optimizer, register
+from mixnet.optimizer.refusal import is_plain
 
 if TYPE_CHECKING:
     from mixnet.optimizer.base import Index
@@ -47,7 +48,7 @@ class Signum(Optimizer):
         """The rule of one step."""
         self._update_count(index)
         numbers = self._numbers(index)
-        if state is None:
+        if is_plain(self, state):
             return [Step.of("signsgd_update", (weight, grad), numbers)]
         numbers["momentum"] = self.momentum
         if self.wd_lh:
