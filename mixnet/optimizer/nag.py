@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.steps import Step
 from mixnet.optimizer.base import Optimizer, register
-from mixnet.optimizer.refusal import is_plain
 from mixnet.optimizer.mixed_rules import with_mixed_rules
+from mixnet.optimizer.refusal import is_plain
 
 if TYPE_CHECKING:
     from mixnet.optimizer.base import Index

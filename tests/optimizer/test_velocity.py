@@ -51,5 +51,5 @@ def test_missing_velocity_is_an_error(kind: Any, make: Any) -> None:
 
 
 def test_missing_velocity_of_dcasgd_is_an_error() -> None:
-    with pytest.raises(AssertionError, match="DCASGD.update: momentum is 0.9"):
+    with pytest.raises(AssertionError, match=r"DCASGD\.update: momentum is 0\.9"):
         DCASGD(momentum=0.9).update(0, _ones(), _ones(), (None, _ones()))
