@@ -292,7 +292,7 @@ class Module(BaseModule):
         if not allow_missing:
             super().set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
             return
-        if self._ignores_params(force_init):
+        if self._mx_ignores_params(force_init):
             return
         self._exec_group.set_params(arg_params, aux_params, allow_extra=allow_extra)
         self._params_dirty = True
@@ -311,7 +311,7 @@ class Module(BaseModule):
 
     # ---- making ready ---------------------------------------------------------------------------
 
-    _has_optimizer = "optimizer already initialized, ignoring..."
+    _mx_has_optimizer = "optimizer already initialized, ignoring..."
 
     def bind(
         self,
@@ -445,7 +445,7 @@ class Module(BaseModule):
             ValueError: no optimizer has that name.
         """
         require(self, "binded", "params_initialized")
-        if self._ignores_optimizer(force_init):
+        if self._mx_ignores_optimizer(force_init):
             return
         if self._params_dirty:
             self._sync_params_from_devices()

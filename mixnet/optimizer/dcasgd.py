@@ -81,13 +81,13 @@ class DCASGD(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """The velocity, None without momentum, and the weight before the last step."""
-        velocity = None if self.momentum == 0.0 else self._zeros(weight)
+        velocity = None if self.momentum == 0.0 else self._mx_zeros(weight)
         return velocity, weight.copy()
 
-    def _steps(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+    def _mx_steps(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
         """The rule of one step."""
         self._update_count(index)
-        numbers = self._numbers(index)
+        numbers = self._mx_numbers(index)
         numbers |= {"lamda": self.lamda, "clip_gradient": self.clip_gradient}
         velocity, previous = state
         if is_plain(self, velocity):

@@ -89,7 +89,7 @@ class LARS(Optimizer):
         self.cur_lr: Any = None
 
     @staticmethod
-    def _decays(name: str) -> bool:
+    def _mx_decays(name: str) -> bool:
         return name.endswith("_weight")
 
     def _get_lrs(self, indices: Sequence[Index]) -> list[Any]:
@@ -99,7 +99,7 @@ class LARS(Optimizer):
         self.cur_lr = self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
         if self.last_lr is None:
             self.last_lr = self.cur_lr
-        return [self.cur_lr * mult for mult in self._lr_mults(indices)]
+        return [self.cur_lr * mult for mult in self._mx_lr_mults(indices)]
 
     def set_wd_mult(self, args_wd_mult: Mapping[Index, float]) -> None:
         """Factors of the weight decay; by default only names that end in ``_weight`` decay."""
@@ -108,11 +108,11 @@ class LARS(Optimizer):
     create_state = velocity
     create_state_multi_precision = velocity_and_copy
 
-    def _steps(
+    def _mx_steps(
         self, index: Index, weight: Any, grad: Any, state: Any, mixed: bool = False
     ) -> list[Step]:
         """The rules of one step, a parameter at a time."""
-        rates = self._next_rates(index)
+        rates = self._mx_next_rates(index)
         momentum = self.momentum
         if self.momentum_correction and self.last_lr != 0:
             momentum *= self.cur_lr / self.last_lr
@@ -130,7 +130,7 @@ class LARS(Optimizer):
                 velocity = None
             plain = is_plain(self, velocity)
             if g._is_sparse:  # the rules of SGD know rows
-                numbers = self._numbers_at(float(rate.asscalar()), wd)
+                numbers = self._mx_numbers_at(float(rate.asscalar()), wd)
                 numbers["lazy_update"] = self.lazy_update
             else:
                 numbers = {

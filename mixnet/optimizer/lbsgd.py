@@ -82,8 +82,8 @@ class LBSGD(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """The velocity; None without momentum."""
-        self._warn_of_half(weight, "SGD ")
-        return None if self.momentum == 0.0 else self._zeros(weight, stype=weight.stype)
+        self._mx_warn_of_half(weight, "SGD ")
+        return None if self.momentum == 0.0 else self._mx_zeros(weight, stype=weight.stype)
 
     def _warmed(self, updates: int) -> float:
         """The factor of the learning rate after a number of updates."""
@@ -110,7 +110,7 @@ class LBSGD(Optimizer):
         self.cumgrads[index] = state
         return state
 
-    def _steps(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+    def _mx_steps(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
         """Gather a gradient; every ``batch_scale``-th time make a step."""
         plain = is_plain(self, state)
         lr, wd = self._get_lr(index), self._get_wd(index)
@@ -129,7 +129,7 @@ class LBSGD(Optimizer):
             if not plain:
                 numbers["momentum"] = self.momentum
             return [step_at(rate, weight, grad, state, (), numbers)]
-        numbers = self._numbers_at(lr * self._warmed(gathered["num_cums"]), wd)
+        numbers = self._mx_numbers_at(lr * self._warmed(gathered["num_cums"]), wd)
         if plain:
             return [Step.of("sgd_update", (weight, grad), numbers)]
         numbers["momentum"] = self.momentum

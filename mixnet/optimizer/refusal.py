@@ -20,7 +20,7 @@ class HasMomentum(Protocol):
 
 
 def explaining(update: Callable[..., Any]) -> Callable[..., Any]:
-    """An optimizer's ``update`` or ``_steps`` that says which argument it cannot work with."""
+    """An optimizer's ``update`` or ``_mx_steps`` that says which argument it cannot work with."""
 
     @functools.wraps(update)
     def explained(

@@ -42,12 +42,12 @@ class Signum(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """The running gradient; None without momentum."""
-        return None if self.momentum == 0.0 else self._zeros(weight, stype=weight.stype)
+        return None if self.momentum == 0.0 else self._mx_zeros(weight, stype=weight.stype)
 
-    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+    def _mx_steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
         """The rule of one step."""
         self._update_count(index)
-        numbers = self._numbers(index)
+        numbers = self._mx_numbers(index)
         if is_plain(self, state):
             return [Step.of("signsgd_update", (weight, grad), numbers)]
         numbers["momentum"] = self.momentum

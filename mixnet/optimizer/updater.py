@@ -72,12 +72,12 @@ class Updater:
                 states[i] = self.sync_state_context(states[i], w.context)
                 synced[i] = True
             own_states.append(states[i])
-        by_steps = optimizer._updates_by_steps()
+        by_steps = optimizer._mx_updates_by_steps()
         calls = self._calls(indices, weights, grads, own_states, by_steps)
         if by_steps:
             steps: list[Step] = []
             for call in calls:
-                steps += optimizer._steps_or_update(*call)
+                steps += optimizer._mx_steps_or_update(*call)
             run_steps(steps)
             return
         for call in calls:
@@ -98,7 +98,7 @@ class Updater:
             by_steps: whether it only returns steps.
         """
         size = self.optimizer.aggregate_num if self.aggregate_updates else 1
-        if by_steps and len(weights) > size and self.optimizer._steps_any_number():
+        if by_steps and len(weights) > size and self.optimizer._mx_steps_any_number():
             size = len(weights)
         elif not self.aggregate_updates:
             return list(zip(indices, weights, grads, states, strict=True))

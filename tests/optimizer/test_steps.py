@@ -115,8 +115,8 @@ def test_states_that_were_made_before_an_interrupt_are_used() -> None:
 def test_a_step_runs_after_the_step_whose_result_it_reads() -> None:
     weight, other = nd.ones((2,)), nd.ones((2,))
     rule = mx.optimizer.create("sgd", learning_rate=1.0)
-    first = rule._steps(0, weight, nd.ones((2,)), None)
-    second = rule._steps(1, other, weight, None)
+    first = rule._mx_steps(0, weight, nd.ones((2,)), None)
+    second = rule._mx_steps(1, other, weight, None)
     run_steps(first + second)
     np.testing.assert_array_equal(weight.asnumpy(), [0, 0])
     np.testing.assert_array_equal(other.asnumpy(), [1, 1])

@@ -262,12 +262,12 @@ class SVRGModule(Module):
                         gradient, before[k], self._param_dict[k][name]
                     )
 
-    def _begin_epoch(self, epoch: int, train_data: DataIter) -> None:
+    def _mx_begin_epoch(self, epoch: int, train_data: DataIter) -> None:
         if epoch % self.update_freq == 0:
             self.update_full_grads(train_data)
         train_data.reset()
 
-    def _metric_of_epoch(self, eval_metric: Any) -> Any:
+    def _mx_metric_of_epoch(self, eval_metric: Any) -> Any:
         """What is logged: the metric since it was last reset, by a callback perhaps."""
         return eval_metric.get_name_value()
 
