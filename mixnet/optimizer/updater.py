@@ -106,14 +106,18 @@ class Updater:
         for place, w in enumerate(weights):
             by_dtype[w.dtype].append(place)
         if len(weights) <= size and len(by_dtype) == 1:
-            return [(indices, weights, grads, states)]
+            return [(tuple(indices), tuple(weights), tuple(grads), states)]
         chunks = [
             places[start : start + size]
             for places in by_dtype.values()
             for start in range(0, len(places), size)
         ]
+        # Tuples, as in MXNet: an optimizer of a program may have a dict by its first argument.
         return [
-            tuple([each[p] for p in chunk] for each in (indices, weights, grads, states))
+            (
+                *[tuple([each[p] for p in chunk]) for each in (indices, weights, grads)],
+                [states[p] for p in chunk],
+            )
             for chunk in chunks
         ]
 
