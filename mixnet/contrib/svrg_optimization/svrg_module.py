@@ -170,7 +170,7 @@ class SVRGModule(Module):
         copies = self._ctx_len if kvstore is None else 1
         idx2name = {i * copies + k: name for k in range(copies) for i, name in enumerate(names)}
         settings = dict(optimizer_params)
-        settings.setdefault("rescale_grad", 1.0 / self._samples_of_step(kvstore))
+        settings.setdefault("rescale_grad", 1.0 / self._mx_samples_of_step(kvstore))
         if optimizer != _SVRGOptimizer.__name__:
             raise CheckError(f"{optimizer} is not the optimizer of SVRG.")
         return _SVRGOptimizer(
