@@ -259,8 +259,13 @@ class PropRunner:
         return inferred
 
     def input_shapes(self, shapes: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-        """Shapes of arguments and states from those of some arguments."""
-        inferred = self._infer_shape_anew([shapes.get(each, ()) for each in self.arguments])
+        """Shapes of arguments and states from those of some arguments.
+
+        Raises:
+            MXNetError: ``infer_shape`` raised.
+        """
+        with self._explained("infer_shape"):
+            inferred = self._infer_shape_anew([shapes.get(each, ()) for each in self.arguments])
         names = [*self.arguments, *self.states]
         all_shapes = [*inferred[0], *(inferred[2] if len(inferred) > 2 else ())]
         return {
@@ -322,11 +327,13 @@ class PropRunner:
         Raises:
             DTypeError: ``infer_type`` gives an argument another dtype than it has, or dtypes of too few
                 arrays.
+            MXNetError: ``infer_type`` raised.
         """
         if type(self.prop).infer_type is CustomOpProp.infer_type:
             return [], []  # all are alike, as of any operator
         known_types = [None if each is None else each.type for each in known[: len(self.arguments)]]
-        inferred = self._infer_type(known_types)
+        with self._explained("infer_type"):
+            inferred = self._infer_type(known_types)
         states = inferred[2] if len(inferred) > 2 else [None] * len(self.states)
         name = f"{type(self.prop).__name__}.infer_type"
         for kind, types, names in (

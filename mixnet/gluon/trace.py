@@ -27,8 +27,8 @@ class BlockTrace(Trace):
         """The handle that represents a parameter while tracing."""
         if parameter not in self.parameters:
             value = self.placeholder(data._spec, parameter.name)
-            if parameter._made_at is not None:
-                value.node.source = parameter._made_at
+            if parameter._mx_made_at is not None:
+                value.node.source = parameter._mx_made_at
             handle = data._wrap(value)
             self.parameters[parameter] = (handle, len(self.placeholders) - 1, value)
         return self.parameters[parameter][0]

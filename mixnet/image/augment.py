@@ -54,7 +54,7 @@ class WithArguments:
         return json.dumps([self.__class__.__name__.lower(), self._kwargs])
 
     @property
-    def _parts(self) -> Sequence[WithArguments]:
+    def _mx_parts(self) -> Sequence[WithArguments]:
         """The augmenters that it calls."""
         return ()
 
@@ -83,7 +83,7 @@ class _Augmenters(Augmenter):
         self.ts = ts
 
     @property
-    def _parts(self) -> Sequence[Augmenter]:
+    def _mx_parts(self) -> Sequence[Augmenter]:
         return self.ts
 
     def dumps(self) -> Any:

@@ -71,7 +71,7 @@ class DetBorrowAug(DetAugmenter):
         self.augmenter = augmenter
 
     @property
-    def _parts(self) -> Sequence[Augmenter]:
+    def _mx_parts(self) -> Sequence[Augmenter]:
         return [self.augmenter]
 
     def dumps(self) -> Any:
@@ -108,7 +108,7 @@ class DetRandomSelectAug(DetAugmenter):
         self.skip_prob = skip_prob if self.aug_list else 1
 
     @property
-    def _parts(self) -> Sequence[DetAugmenter]:
+    def _mx_parts(self) -> Sequence[DetAugmenter]:
         return self.aug_list
 
     def dumps(self) -> Any:

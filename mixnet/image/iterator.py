@@ -476,4 +476,4 @@ def _broken(place: str, error: Exception) -> MXNetError:
 
 def _is_ours(augmenter: WithArguments) -> bool:
     """Whether an augmenter and its parts also accept NumPy arrays."""
-    return type(augmenter).__module__.startswith(_OURS) and all(map(_is_ours, augmenter._parts))
+    return type(augmenter).__module__.startswith(_OURS) and all(map(_is_ours, augmenter._mx_parts))

@@ -100,7 +100,7 @@ class Initializer:
         self._print_func = print_func or _spread
         return self
 
-    def _log(self, desc: str, init: object, arr: NDArray) -> None:
+    def _mx_log(self, desc: str, init: object, arr: NDArray) -> None:
         if self._verbose and self._print_func is not None:
             logging.info("Initialized %s as %s: %s", desc, init, self._print_func(arr))
 
@@ -135,9 +135,9 @@ class Initializer:
                 ) from error
             fill = initializer._init_weight if isinstance(initializer, Initializer) else initializer
             fill(desc, arr)
-            self._log(desc, declared, arr)
+            self._mx_log(desc, declared, arr)
         else:
-            self._log(desc, self._fill_by_name(desc, arr), arr)
+            self._mx_log(desc, self._mx_fill_by_name(desc, arr), arr)
 
     def _legacy_init(self, name: str, arr: NDArray) -> None:
         """Fill an array whose name is a plain string, with rules that ``InitDesc`` does not have."""
@@ -152,9 +152,9 @@ class Initializer:
             DeprecationWarning,
             stacklevel=3,
         )
-        self._fill_by_name(name, arr, legacy=True)
+        self._mx_fill_by_name(name, arr, legacy=True)
 
-    def _fill_by_name(self, name: str, arr: NDArray, legacy: bool = False) -> str:
+    def _mx_fill_by_name(self, name: str, arr: NDArray, legacy: bool = False) -> str:
         if legacy and name.startswith("upsampling"):
             self._init_bilinear(name, arr)
             return name

@@ -53,9 +53,9 @@ class NDArrayIter(DataIter):
         layout: str = "NCHW",
     ):
         super().__init__(batch_size)
-        self._data = named_sources(data, False, data_name)
-        self._label = named_sources(label, True, label_name)
-        sources = self._data + self._label
+        self._mx_data = named_sources(data, False, data_name)
+        self._mx_label = named_sources(label, True, label_name)
+        sources = self._mx_data + self._mx_label
         if last_batch_handle != "discard" and any(isinstance(v, CSRNDArray) for _, v in sources):
             raise NotDefinedError(
                 "NDArrayIter takes sparse data only with last_batch_handle='discard'."
@@ -71,7 +71,7 @@ class NDArrayIter(DataIter):
         if shuffle:
             for name, source in sources:
                 if source.shape[0] < self.num_data:
-                    raise IndexingError(self._too_short(name, source))
+                    raise IndexingError(self._mx_too_short(name, source))
         self.idx = np.arange(self.num_data)
         self.shuffle = shuffle
         if last_batch_handle not in ("pad", "discard", "roll_over"):
@@ -85,50 +85,50 @@ class NDArrayIter(DataIter):
         self.layout = layout
         self.cursor = -batch_size
         # Rows are not moved; `_order` is the order in which they are read.
-        self._order: np.ndarray | None = None
-        self._shuffled: dict[int, Any] = {}
-        self._rest: np.ndarray | None = None  # rows that roll over
+        self._mx_order: np.ndarray | None = None
+        self._mx_shuffled: dict[int, Any] = {}
+        self._mx_rest: np.ndarray | None = None  # rows that roll over
         if shuffle:
-            self._data = [(name, _fixed(source)) for name, source in self._data]
-            self._label = [(name, _fixed(source)) for name, source in self._label]
+            self._mx_data = [(name, _fixed(source)) for name, source in self._mx_data]
+            self._mx_label = [(name, _fixed(source)) for name, source in self._mx_label]
         self.reset()
 
-    def _shuffle(self) -> None:
+    def _mx_shuffle(self) -> None:
         np.random.shuffle(self.idx)
         # A new order shuffles the last one, not the original, as MXNet does.
-        self._order = self.idx.copy() if self._order is None else self._order[self.idx]
-        self._shuffled.clear()
+        self._mx_order = self.idx.copy() if self._mx_order is None else self._mx_order[self.idx]
+        self._mx_shuffled.clear()
 
-    def _ordered(self, sources: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-        if self._order is None:
+    def _mx_ordered(self, sources: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+        if self._mx_order is None:
             return sources
         ordered = []
         for name, source in sources:
-            if not is_stored(source) and id(source) not in self._shuffled:
-                self._shuffled[id(source)] = (
-                    source._take_rows(self._order)
+            if not is_stored(source) and id(source) not in self._mx_shuffled:
+                self._mx_shuffled[id(source)] = (
+                    source._take_rows(self._mx_order)
                     if isinstance(source, CSRNDArray)
-                    else take_rows(source, self._order)
+                    else take_rows(source, self._mx_order)
                 )
-            ordered.append((name, self._shuffled.get(id(source), source)))
+            ordered.append((name, self._mx_shuffled.get(id(source), source)))
         return ordered
 
     @property
     def data(self) -> list[tuple[str, Any]]:
         """The data by name, in the order of this epoch."""
-        return self._ordered(self._data)
+        return self._mx_ordered(self._mx_data)
 
     @property
     def label(self) -> list[tuple[str, Any]]:
         """The labels by name, in the order of this epoch."""
-        return self._ordered(self._label)
+        return self._mx_ordered(self._mx_label)
 
     @property
     def data_list(self) -> list[Any]:
         """The arrays of data and labels."""
         return [source for _, source in self.data + self.label]
 
-    def _described(self, sources: list[tuple[str, Any]]) -> list[DataDesc]:
+    def _mx_described(self, sources: list[tuple[str, Any]]) -> list[DataDesc]:
         return [
             DataDesc(name, (self.batch_size, *source.shape[1:]), source.dtype, self.layout)
             for name, source in sources
@@ -137,27 +137,27 @@ class NDArrayIter(DataIter):
     @property
     def provide_data(self) -> list[DataDesc]:
         """Descriptions of the data of a batch."""
-        return self._described(self._data)
+        return self._mx_described(self._mx_data)
 
     @property
     def provide_label(self) -> list[DataDesc]:
         """Descriptions of the labels of a batch."""
-        return self._described(self._label)
+        return self._mx_described(self._mx_label)
 
     def hard_reset(self) -> None:
         """Begin an epoch; rolled-over samples are discarded."""
         if self.shuffle:
-            self._shuffle()
-        self._rest = None
+            self._mx_shuffle()
+        self._mx_rest = None
         self.cursor = -self.batch_size
 
     def reset(self) -> None:
         """Begin an epoch, with a new order if the iterator shuffles."""
         left = self.num_data - self.cursor
         rolls = self.last_batch_handle == "roll_over" and 0 < left < self.batch_size
-        self._rest = self._numbers(self.cursor, self.num_data) if rolls else None
+        self._mx_rest = self._mx_numbers(self.cursor, self.num_data) if rolls else None
         if self.shuffle:
-            self._shuffle()
+            self._mx_shuffle()
         self.cursor = -left - self.batch_size if rolls else -self.batch_size
 
     def iter_next(self) -> bool:
@@ -173,14 +173,14 @@ class NDArrayIter(DataIter):
             raise StopIteration
         return DataBatch(data=self.getdata(), label=self.getlabel(), pad=self.getpad(), index=None)
 
-    def _numbers(self, begin: int, end: int) -> np.ndarray:
+    def _mx_numbers(self, begin: int, end: int) -> np.ndarray:
         """Row indices for these positions of the epoch."""
         numbers = np.arange(begin, end) % self.num_data
-        return numbers if self._order is None else self._order[numbers]
+        return numbers if self._mx_order is None else self._mx_order[numbers]
 
-    def _too_short(self, name: str, source: Any) -> str:
+    def _mx_too_short(self, name: str, source: Any) -> str:
         return (
-            f"NDArrayIter: {self._data[0][0]!r} has {self.num_data} samples, {name!r} has "
+            f"NDArrayIter: {self._mx_data[0][0]!r} has {self.num_data} samples, {name!r} has "
             f"{source.shape[0]}; give arrays of equal length."
         )
 
@@ -190,21 +190,21 @@ class NDArrayIter(DataIter):
             raise CheckError(
                 "DataIter needs reset: all batches have been returned. Call reset() first."
             )
-        if begin < 0 and (self._rest is None or end <= 0):
+        if begin < 0 and (self._mx_rest is None or end <= 0):
             raise CheckError("There is no batch before the first iter_next() or next().")
         if self.last_batch_handle != "pad":
             end = min(end, self.num_data)
         rows: slice | np.ndarray
         if begin < 0:
-            rows = np.concatenate([self._rest, self._numbers(0, end)])
-        elif self._order is None and end <= self.num_data:
+            rows = np.concatenate([self._mx_rest, self._mx_numbers(0, end)])
+        elif self._mx_order is None and end <= self.num_data:
             rows = slice(begin, end)
         else:
-            rows = self._numbers(begin, end)
+            rows = self._mx_numbers(begin, end)
         last = end - 1 if isinstance(rows, slice) else int(rows.max())
         for name, source in data_source:
             if source.shape[0] <= last:
-                raise ShapeError(self._too_short(name, source))
+                raise ShapeError(self._mx_too_short(name, source))
         return [take_rows(source, rows) for _, source in data_source]
 
     def _getdata(
@@ -224,7 +224,7 @@ class NDArrayIter(DataIter):
         Raises:
             AssertionError: the epoch has ended, or has not begun.
         """
-        return self._batchify(self._data)
+        return self._batchify(self._mx_data)
 
     def getlabel(self) -> list[NDArray]:
         """Labels of the batch.
@@ -232,7 +232,7 @@ class NDArrayIter(DataIter):
         Raises:
             AssertionError: the epoch has ended, or has not begun.
         """
-        return self._batchify(self._label)
+        return self._batchify(self._mx_label)
 
     def getpad(self) -> int:
         """Number of samples of the batch that occur twice in an epoch: padding, or rolled over."""

@@ -248,7 +248,7 @@ class LocalStore:
 
     # ---- shared ------------------------------------------------------------------------------------
 
-    def _changing(self) -> list[dict[Any, Any]]:
+    def _mx_changing(self) -> list[dict[Any, Any]]:
         return [self.stored]
 
     def _take(self, merged: Mapping[Key, Any]) -> None:

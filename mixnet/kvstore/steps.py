@@ -272,7 +272,7 @@ def _facts(store: LocalStore, groups: Groups, outs: Groups) -> list[object]:
 
 def only_records(updater: object) -> bool:
     """Whether an update is known to only record operations: a user-defined optimizer may read arrays."""
-    if type(updater) is not Updater or not updater.optimizer._updates_by_steps():
+    if type(updater) is not Updater or not updater.optimizer._mx_updates_by_steps():
         return False
     return type(updater.optimizer).__module__.startswith(Optimizer.__module__.rpartition(".")[0])
 

@@ -64,10 +64,10 @@ class Accuracy(EvalMetric):
             ValueError: there are more labels than predictions, or fewer.
         """
         for label, pred in pairs(labels, preds):
-            self._check(label.shape, pred.shape)
-            self._add(measured(right_classes, [label, pred], axis=self.axis), [pred])
+            self._mx_check(label.shape, pred.shape)
+            self._mx_add(measured(right_classes, [label, pred], axis=self.axis), [pred])
 
-    def _check(self, label: tuple[int, ...], pred: tuple[int, ...]) -> None:
+    def _mx_check(self, label: tuple[int, ...], pred: tuple[int, ...]) -> None:
         """Raise unless there is one class number for each label."""
         sizes = math.prod(label), math.prod(pred)
         if label != pred:
@@ -149,4 +149,4 @@ class TopKAccuracy(EvalMetric):
                 raise AttributeValueError(
                     f"TopKAccuracy: top_k={self.top_k} is out of bounds for {pred.shape[-1]} classes."
                 )
-            self._add(measured(right_among, [label, pred], top_k=self.top_k), [pred])
+            self._mx_add(measured(right_among, [label, pred], top_k=self.top_k), [pred])

@@ -106,25 +106,25 @@ class _Binary(EvalMetric):
             counts = each if counts is None else counts + each.as_in_context(counts.context)
         if counts is None:
             if self._macro:  # a batch of nothing is a batch, of score 0
-                super()._absorb(np.array([0.0, 1.0]), local=True)
+                super()._mx_absorb(np.array([0.0, 1.0]), local=True)
         else:
             numbers = measured(self._of_batch, [counts]) if self._macro else counts
-            self._add(numbers, [pred for _, pred in labelled])
+            self._mx_add(numbers, [pred for _, pred in labelled])
 
-    def _absorb(self, counts: np.ndarray, local: bool) -> None:
+    def _mx_absorb(self, counts: np.ndarray, local: bool) -> None:
         if counts[-1]:
             raise AttributeValueError(_MORE_CLASSES)
         if self._macro:
-            super()._absorb(counts, local)
+            super()._mx_absorb(counts, local)
             return
         self._all_counts = self._all_counts + counts[:4]
-        self._global_sum, self._global_num = self._of_samples(self._all_counts)
+        self._mx_global_sum, self._mx_global_num = self._of_samples(self._all_counts)
         if local:
             self._counts = self._counts + counts[:4]
-            self._sum, self._num = self._of_samples(self._counts)
+            self._mx_sum, self._mx_num = self._of_samples(self._counts)
 
     def _table(self) -> BinaryCounts:
-        self._settle()
+        self._mx_settle()
         return BinaryCounts(self._counts.tolist(), self._all_counts.tolist())
 
     def _of_samples(self, counts: np.ndarray) -> tuple[float, int]:
@@ -226,7 +226,7 @@ class MCC(_Binary):
 
     _of_batch = mcc_of_batch
     _score = staticmethod(_mcc)
-    _zero = 0.0
+    _mx_zero = 0.0
 
     def __init__(
         self,

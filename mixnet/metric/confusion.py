@@ -40,7 +40,7 @@ class PCC(EvalMetric):
         has_global_stats: keep the table over all time.
     """
 
-    _zero = 0.0
+    _mx_zero = 0.0
     _local: np.ndarray
     _all: np.ndarray
 
@@ -71,13 +71,13 @@ class PCC(EvalMetric):
                 known = classes_on_host(each) if by_column else each.asnumpy()
                 if known is not None and known.size:
                     classes = max(classes, int(known.max()) + 1)
-            self._add(
+            self._mx_add(
                 measured(confusion_matrix, [label, pred], classes=max(classes, self._k)), [pred]
             )
-        self._num += 1
-        self._global_num += 1
+        self._mx_num += 1
+        self._mx_global_num += 1
 
-    def _absorb(self, confusion: np.ndarray, local: bool) -> None:
+    def _mx_absorb(self, confusion: np.ndarray, local: bool) -> None:
         if confusion[-1].any() or confusion[:, -1].any():
             raise AttributeValueError(
                 f"PCC: a label is beyond the {len(confusion) - 1} columns of the predictions."
@@ -94,43 +94,43 @@ class PCC(EvalMetric):
     @property
     def k(self) -> int:
         """Number of classes that there were, at least 2."""
-        self._settle()
+        self._mx_settle()
         return self._k
 
     @property
     def lcm(self) -> np.ndarray:
         """The table since the last ``reset_local``: predicted class, true class."""
-        self._settle()
+        self._mx_settle()
         return self._local
 
     @property
     def gcm(self) -> np.ndarray:
         """The table since the last ``reset``."""
-        self._settle()
+        self._mx_settle()
         return self._all
 
     @property
     def sum_metric(self) -> float:
         """The correlation times the number of updates."""
-        total: float = _correlation(self.lcm) * self._num
+        total: float = _correlation(self.lcm) * self._mx_num
         return total
 
     @property
     def global_sum_metric(self) -> float:
         """The correlation since the last ``reset`` times the number of updates."""
-        total: float = _correlation(self.gcm) * self._global_num
+        total: float = _correlation(self.gcm) * self._mx_global_num
         return total
 
     def reset(self) -> None:
         """Start again."""
-        self._pending = self._earlier = None
-        self._num = self._global_num = 0.0
+        self._mx_pending = self._mx_earlier = None
+        self._mx_num = self._mx_global_num = 0.0
         self._local = self._all = np.zeros((self._k, self._k))
 
     def reset_local(self) -> None:
         """Reset what ``get`` returns; ``get_global`` keeps counting."""
-        self._settle()
-        self._num = 0.0
+        self._mx_settle()
+        self._mx_num = 0.0
         self._local = np.zeros((self._k, self._k))
 
 

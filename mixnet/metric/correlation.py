@@ -120,10 +120,10 @@ class PearsonCorrelation(EvalMetric):
         for label, pred in pairs(labels, preds):
             check_label_shapes(label, pred, shape=True)
             if self.average == "macro":
-                self._add(measured(correlation, [label, pred]), [pred])
+                self._mx_add(measured(correlation, [label, pred]), [pred])
                 continue
-            self._num += 1
-            self._global_num += 1
+            self._mx_num += 1
+            self._mx_global_num += 1
             self._state = measured(further, [label, pred, self._state])
 
     def get(self) -> tuple[str, Any]:

@@ -56,11 +56,11 @@ def _settled(attribute: str, text: str, shown: Callable[[Any], Any] = lambda val
     """A property that waits for what the devices have added to an attribute; ``shown`` converts it."""
 
     def get(self: EvalMetric) -> Any:
-        self._settle()
+        self._mx_settle()
         return shown(getattr(self, attribute))
 
     def put(self: EvalMetric, value: object) -> None:
-        self._settle()
+        self._mx_settle()
         setattr(self, attribute, value)
 
     return property(get, put, doc=text)
@@ -103,22 +103,22 @@ class EvalMetric:
 
     # ---- what was added ------------------------------------------------------------------------
 
-    _sum: Any = 0.0
-    _num: Any = 0
-    _global_sum: Any = 0.0
-    _global_num: Any = 0
-    _zero: Any = 0
+    _mx_sum: Any = 0.0
+    _mx_num: Any = 0
+    _mx_global_sum: Any = 0.0
+    _mx_global_num: Any = 0
+    _mx_zero: Any = 0
     """A count of nothing."""
-    _pending: Totals | None = None
+    _mx_pending: Totals | None = None
     """On the devices: since the last ``reset_local``."""
-    _earlier: Totals | None = None
+    _mx_earlier: Totals | None = None
     """On the devices: before that, for all time alone."""
 
-    def _add(self, numbers: NDArray, predictions: Sequence[Any]) -> None:
+    def _mx_add(self, numbers: NDArray, predictions: Sequence[Any]) -> None:
         """Add a sum and a count, float64 on a device."""
-        if self._pending is None:
-            self._pending = Totals()
-        self._pending.add(numbers)
+        if self._mx_pending is None:
+            self._mx_pending = Totals()
+        self._mx_pending.add(numbers)
         # In training the step runs what is recorded. Where nothing is learned nobody else would.
         arrays = [each for each in predictions if isinstance(each, NDArray)]
         if all(each._value.node is None for each in arrays):
@@ -127,31 +127,32 @@ class EvalMetric:
             else:
                 flush("metric update")
 
-    def _settle(self) -> None:
+    def _mx_settle(self) -> None:
         """Wait for what the devices have added."""
-        for totals, local in ((self._pending, True), (self._earlier, False)):
+        for totals, local in ((self._mx_pending, True), (self._mx_earlier, False)):
             for sums in () if totals is None else totals.take():
-                self._absorb(sums, local)
+                self._mx_absorb(sums, local)
 
-    def _absorb(self, sums: np.ndarray, local: bool) -> None:
-        total, count = float(sums[0]), type(self._zero)(sums[1])
+    def _mx_absorb(self, sums: np.ndarray, local: bool) -> None:
+        total, count = float(sums[0]), type(self._mx_zero)(sums[1])
         if local:
-            self._sum += total
-            self._num += count
-        self._global_sum += total
-        self._global_num += count
+            self._mx_sum += total
+            self._mx_num += count
+        self._mx_global_sum += total
+        self._mx_global_num += count
 
     sum_metric = _settled(
-        "_sum", "Sum over what was added since the last ``reset`` or ``reset_local``.", _double
+        "_mx_sum", "Sum over what was added since the last ``reset`` or ``reset_local``.", _double
     )
     num_inst = _settled(
-        "_num", "Number of instances that were added since the last ``reset`` or ``reset_local``."
+        "_mx_num",
+        "Number of instances that were added since the last ``reset`` or ``reset_local``.",
     )
     global_sum_metric = _settled(
-        "_global_sum", "Sum over what was added since the last ``reset``.", _double
+        "_mx_global_sum", "Sum over what was added since the last ``reset``.", _double
     )
     global_num_inst = _settled(
-        "_global_num", "Number of instances that were added since the last ``reset``."
+        "_mx_global_num", "Number of instances that were added since the last ``reset``."
     )
 
     # ---- what a user calls ---------------------------------------------------------------------
@@ -187,16 +188,16 @@ class EvalMetric:
 
     def reset(self) -> None:
         """Start again."""
-        self._pending = self._earlier = None
-        self._num, self._sum = self._zero, 0.0
-        self._global_num, self._global_sum = self._zero, 0.0
+        self._mx_pending = self._mx_earlier = None
+        self._mx_num, self._mx_sum = self._mx_zero, 0.0
+        self._mx_global_num, self._mx_global_sum = self._mx_zero, 0.0
 
     def reset_local(self) -> None:
         """Reset what ``get`` returns; ``get_global`` keeps counting."""
-        if self._pending is not None:
-            self._earlier = self._earlier or Totals()
-            self._earlier.merge(self._pending)
-        self._num, self._sum = self._zero, 0.0
+        if self._mx_pending is not None:
+            self._mx_earlier = self._mx_earlier or Totals()
+            self._mx_earlier.merge(self._mx_pending)
+        self._mx_num, self._mx_sum = self._mx_zero, 0.0
 
     def get(self) -> tuple[Any, Any]:
         """Name and mean since the last ``reset`` or ``reset_local``; NaN before the first batch."""

@@ -80,12 +80,12 @@ class _CrossEntropy(EvalMetric):
                 if high >= pred.shape[1] or low < -pred.shape[1]:
                     wrong = high if high >= pred.shape[1] else low
                     raise _beyond(f"index {wrong} for axis 1 with size {pred.shape[1]} is")
-            self._add(measured(cross_entropy, [label, pred], eps=self.eps), [pred])
+            self._mx_add(measured(cross_entropy, [label, pred], eps=self.eps), [pred])
 
-    def _absorb(self, sums: np.ndarray, local: bool) -> None:
+    def _mx_absorb(self, sums: np.ndarray, local: bool) -> None:
         if sums[2]:
             raise _beyond(f"{int(sums[2])} labels are")
-        super()._absorb(sums, local)
+        super()._mx_absorb(sums, local)
 
 
 @register
@@ -193,12 +193,12 @@ class Perplexity(EvalMetric):
             numbers = measured(
                 log_probabilities, [label, pred], axis=self.axis, ignore_label=self.ignore_label
             )
-            self._add(numbers, [pred])
+            self._mx_add(numbers, [pred])
 
-    def _absorb(self, sums: np.ndarray, local: bool) -> None:
-        if self.ignore_label is not None and isinstance(self._global_num, int):
-            self._num, self._global_num = float(self._num), float(self._global_num)
-        super()._absorb(sums, local)
+    def _mx_absorb(self, sums: np.ndarray, local: bool) -> None:
+        if self.ignore_label is not None and isinstance(self._mx_global_num, int):
+            self._mx_num, self._mx_global_num = float(self._mx_num), float(self._mx_global_num)
+        super()._mx_absorb(sums, local)
 
     def get(self) -> tuple[str, float]:
         """Name and perplexity; NaN before the first batch."""

@@ -44,7 +44,7 @@ class Loss(EvalMetric):
         if isinstance(preds, (NDArray, np.ndarray)):
             preds = [preds]
         for pred in preds:
-            self._add(measured(total_loss, [as_array(pred)]), [pred])
+            self._mx_add(measured(total_loss, [as_array(pred)]), [pred])
 
 
 @register

@@ -89,7 +89,7 @@ class _Error(EvalMetric):
                 totals = measured(self._rule, [label, pred])
             except ShapeError as error:
                 raise SizeError(str(error)) from None
-            self._add(totals, [pred])
+            self._mx_add(totals, [pred])
 
 
 @register

@@ -125,7 +125,7 @@ class BaseModule:
                 break
             self.prepare(eval_batch, sparse_row_id_fn=sparse_row_id_fn)
             self.forward(eval_batch, is_train=False)
-            self._update_metric(eval_metric, eval_batch)
+            self._mx_update_metric(eval_metric, eval_batch)
             if batch_end_callback is not None:
                 batch_end_params = BatchEndParam(epoch, nbatch, eval_metric, locals())
                 call_each(batch_end_callback, batch_end_params)
@@ -135,7 +135,7 @@ class BaseModule:
             call_each(score_end_callback, params)
         return eval_metric.get_name_value()
 
-    def _update_metric(self, eval_metric: Any, batch: Any) -> None:
+    def _mx_update_metric(self, eval_metric: Any, batch: Any) -> None:
         if isinstance(batch, list):
             self.update_metric(eval_metric, [each.label for each in batch], pre_sliced=True)
         else:
@@ -277,7 +277,7 @@ class BaseModule:
         """
         if num_epoch is None:
             raise CheckError("fit: please specify number of epochs, num_epoch=...")
-        self._bind_for_training(train_data, force_rebind, monitor)
+        self._mx_bind_for_training(train_data, force_rebind, monitor)
         self.init_params(
             initializer=initializer,
             arg_params=arg_params,
@@ -294,7 +294,7 @@ class BaseModule:
         for epoch in range(begin_epoch, num_epoch):
             tic = time.time()
             eval_metric.reset()
-            self._begin_epoch(epoch, train_data)
+            self._mx_begin_epoch(epoch, train_data)
             nbatch = 0
             data_iter = iter(train_data)
             end_of_batch = False
@@ -306,7 +306,7 @@ class BaseModule:
                 self.forward_backward(data_batch)
                 self.update()
                 # Before the next batch is fetched, which may refill the arrays of this one.
-                self._update_metric(eval_metric, data_batch)
+                self._mx_update_metric(eval_metric, data_batch)
                 try:
                     next_data_batch = next(data_iter)
                     self.prepare(next_data_batch, sparse_row_id_fn=sparse_row_id_fn)
@@ -315,12 +315,12 @@ class BaseModule:
                 if monitor is not None:
                     monitor.toc_print()
                 if end_of_batch:
-                    eval_name_vals = self._metric_of_epoch(eval_metric)
+                    eval_name_vals = self._mx_metric_of_epoch(eval_metric)
                 if batch_end_callback is not None:
                     batch_end_params = BatchEndParam(epoch, nbatch, eval_metric, locals())
                     call_each(batch_end_callback, batch_end_params)
                 nbatch += 1
-            self._log("Epoch[%d] Train-%s=%f", epoch, eval_name_vals)
+            self._mx_log("Epoch[%d] Train-%s=%f", epoch, eval_name_vals)
             toc = time.time()
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, (toc - tic))
             # Devices may differ in their states, as moving means: from here on all have the average.
@@ -335,10 +335,10 @@ class BaseModule:
                     batch_end_callback=eval_batch_end_callback,
                     epoch=epoch,
                 )
-                self._log("Epoch[%d] Validation-%s=%f", epoch, res)
+                self._mx_log("Epoch[%d] Validation-%s=%f", epoch, res)
             train_data.reset()
 
-    def _bind_for_training(
+    def _mx_bind_for_training(
         self, train_data: Any, force_rebind: bool, monitor: Monitor | None
     ) -> None:
         """Bind to the shapes of an iterator.
@@ -356,14 +356,14 @@ class BaseModule:
         if monitor is not None:
             self.install_monitor(monitor)
 
-    def _log(self, text: str, epoch: int, values: Any) -> None:
+    def _mx_log(self, text: str, epoch: int, values: Any) -> None:
         for name, value in values:
             self.logger.info(text, epoch, name, value)
 
-    def _begin_epoch(self, epoch: int, train_data: DataIter) -> None:
+    def _mx_begin_epoch(self, epoch: int, train_data: DataIter) -> None:
         """Prepare an epoch."""
 
-    def _metric_of_epoch(self, eval_metric: Any) -> Any:
+    def _mx_metric_of_epoch(self, eval_metric: Any) -> Any:
         """Names and values that are logged when an epoch ends."""
         return eval_metric.get_global_name_value()
 
@@ -455,7 +455,7 @@ class BaseModule:
             allow_extra=allow_extra,
         )
 
-    def _ignores_params(self, force_init: bool) -> bool:
+    def _mx_ignores_params(self, force_init: bool) -> bool:
         """Whether ``set_params`` leaves parameters as they are; it warns then."""
         if force_init or not self.params_initialized:
             return False
@@ -606,13 +606,13 @@ class BaseModule:
         """
         raise NotImplementedError
 
-    _has_optimizer = "optimizer already initialized, ignoring."
+    _mx_has_optimizer = "optimizer already initialized, ignoring."
 
-    def _ignores_optimizer(self, force_init: bool) -> bool:
+    def _mx_ignores_optimizer(self, force_init: bool) -> bool:
         """Whether ``init_optimizer`` leaves the module as it is; logs that it does."""
         ignores = self.optimizer_initialized and not force_init
         if ignores:
-            self.logger.warning(self._has_optimizer)
+            self.logger.warning(self._mx_has_optimizer)
         return ignores
 
     def init_optimizer(

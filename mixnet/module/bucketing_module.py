@@ -309,7 +309,7 @@ class BucketingModule(BaseModule):
         if not allow_missing:
             super().set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
             return
-        if self._ignores_params(force_init):
+        if self._mx_ignores_params(force_init):
             return
         self._curr_module.set_params(
             arg_params, aux_params, allow_missing=allow_missing, force_init=force_init,
@@ -429,7 +429,7 @@ class BucketingModule(BaseModule):
     ) -> None:
         """Create the optimizer of all buckets; see :class:`BaseModule`."""
         require(self, "binded", "params_initialized")
-        if self._ignores_optimizer(force_init):
+        if self._mx_ignores_optimizer(force_init):
             return
         self._curr_module.init_optimizer(
             kvstore, optimizer, optimizer_params, force_init=force_init

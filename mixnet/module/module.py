@@ -118,7 +118,7 @@ class Module(BaseModule):
         inputs = {*self._data_names, *self._label_names, *self._state_names}
         arguments = symbol.list_arguments()
         self._param_names = [name for name in arguments if name not in inputs]
-        self._labels_of_symbol = [name for name in self._label_names if name in arguments]
+        self._mx_labels_of_symbol = [name for name in self._label_names if name in arguments]
         self._aux_names = symbol.list_auxiliary_states()
         self._output_names = symbol.list_outputs()
         self._arg_params: dict[str, NDArray] | None = None
@@ -292,7 +292,7 @@ class Module(BaseModule):
         if not allow_missing:
             super().set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
             return
-        if self._ignores_params(force_init):
+        if self._mx_ignores_params(force_init):
             return
         self._exec_group.set_params(arg_params, aux_params, allow_extra=allow_extra)
         self._params_dirty = True
@@ -311,7 +311,7 @@ class Module(BaseModule):
 
     # ---- making ready ---------------------------------------------------------------------------
 
-    _has_optimizer = "optimizer already initialized, ignoring..."
+    _mx_has_optimizer = "optimizer already initialized, ignoring..."
 
     def bind(
         self,
@@ -392,7 +392,7 @@ class Module(BaseModule):
         )
         self._exec_group.reshape(self._data_shapes, self._label_shapes)
 
-    def _optimizer_of(
+    def _mx_optimizer_of(
         self,
         optimizer: Optimizer | str,
         optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]],
@@ -421,7 +421,7 @@ class Module(BaseModule):
             optimizer.idx2name = idx2name.copy()
         return optimizer
 
-    def _samples_of_step(self, store: KVStoreBase | None) -> int:
+    def _mx_samples_of_step(self, store: KVStoreBase | None) -> int:
         """The number of samples whose gradients a step adds up, on all workers that wait for each other."""
         size: int = self._exec_group.batch_size
         if store and "dist" in store.type and "_sync" in store.type:
@@ -445,14 +445,14 @@ class Module(BaseModule):
             ValueError: no optimizer has that name.
         """
         require(self, "binded", "params_initialized")
-        if self._ignores_optimizer(force_init):
+        if self._mx_ignores_optimizer(force_init):
             return
         if self._params_dirty:
             self._sync_params_from_devices()
         group, count = self._exec_group, len(self._context)
         store, on_store = _create_kvstore(kvstore, count, self._arg_params or {})
-        scale = 1.0 / self._samples_of_step(store)
-        optimizer = self._optimizer_of(
+        scale = 1.0 / self._mx_samples_of_step(store)
+        optimizer = self._mx_optimizer_of(
             optimizer, optimizer_params, scale, copies=1 if on_store else count
         )
         self._optimizer, self._kvstore, self._update_on_kvstore = optimizer, store, on_store
@@ -499,11 +499,11 @@ class Module(BaseModule):
         require(self, "binded", "params_initialized")
         training = self.for_training if is_train is None else is_train
         if training and self._updater is not None and not self._updater.states:
-            self._make_states()
+            self._mx_make_states()
         # What came before, as a metric, stays a program of its own: this one is the same each time.
         flush("Module.forward")
         data, labels = descriptions_of(
-            data_batch, self._data_shapes, self._label_shapes, self._labels_of_symbol
+            data_batch, self._data_shapes, self._label_shapes, self._mx_labels_of_symbol
         )
         if data != self._data_shapes or (labels and labels != self._label_shapes):
             self._data_shapes = described(data)
@@ -511,7 +511,7 @@ class Module(BaseModule):
             self._exec_group.reshape(self._data_shapes, self._label_shapes)
         self._exec_group.forward(data_batch, is_train)
 
-    def _make_states(self) -> None:
+    def _mx_make_states(self) -> None:
         """Create the optimizer's states now: created in the first step, they would be part of its program,
         and the second step would compile another one."""
         group, updater, count = self._exec_group, self._updater, len(self._context)

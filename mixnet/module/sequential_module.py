@@ -212,7 +212,7 @@ class SequentialModule(BaseModule):
     ) -> None:
         """Make an optimizer for each module; see :class:`BaseModule`."""
         require(self, "binded", "params_initialized")
-        if self._ignores_optimizer(force_init):
+        if self._mx_ignores_optimizer(force_init):
             return
         for module in self._modules:
             module.init_optimizer(

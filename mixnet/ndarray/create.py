@@ -120,7 +120,7 @@ def ones(
 
 def full(
     shape: Shape,
-    val: float,
+    val: float | ArrayLike,
     ctx: Context | None = None,
     dtype: DTypeLike = np.float32,
     out: NDArray | Sequence[NDArray] | None = None,
@@ -128,15 +128,22 @@ def full(
     """An array of ``shape`` filled with ``val``.
 
     Args:
+        val: a number, or an array or list that broadcasts to ``shape``.
         ctx: device of the array; the current context by default.
         dtype: of the array.
         out: an array to write to, in place of a new one.
 
     Raises:
-        TypeError: ``val`` is not a number.
+        TypeError: ``val`` is neither a number nor an array.
+        ValueError: ``val`` does not broadcast to ``shape``.
     """
+    if isinstance(val, (list, tuple, np.ndarray, NDArray)) and np.shape(val) != ():
+        filled = empty(shape, ctx, dtype) if out is None else out
+        for each in [filled] if isinstance(filled, NDArray) else filled:
+            each[:] = val
+        return filled  # type: ignore[return-value]
     try:
-        number = float(val)
+        number = float(val)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise AttributeTypeError(f"full: val={val!r:.60} is not a number.") from None
     return _filled("_full", shape, ctx, dtype, value=number, out=out)

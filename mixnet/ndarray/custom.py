@@ -26,6 +26,7 @@ def Custom(*data: NDArray, op_type: str = "", **kwargs: Any) -> Results:
         MXNetError: nothing is registered under that name.
         ShapeError: there are more arrays than it takes, or fewer.
         DTypeError: its ``infer_type`` wants arrays of other dtypes.
+        MXNetError: its ``infer_shape`` or ``infer_type`` raised.
     """
     kwargs.pop("name", None)
     named = {k: kwargs.pop(k) for k in list(kwargs) if isinstance(kwargs[k], NDArray)}
@@ -37,7 +38,10 @@ def Custom(*data: NDArray, op_type: str = "", **kwargs: Any) -> Results:
         raise ShapeError(
             f"Custom: {op_type!r} takes {', '.join(names)}; {len(arrays)} array(s) were given."
         )
-    runner.dtypes([as_dtype(each.dtype) for each in arrays])  # raises where they do not fit
+    # Both raise where the arrays do not fit. Shapes come first, as in MXNet: infer_type may read what
+    # infer_shape kept.
+    runner.output_shapes([each.shape for each in arrays[: len(runner.arguments)]])
+    runner.dtypes([as_dtype(each.dtype) for each in arrays])
     if runner.has_open_shapes:
         if is_tracing():
             raise UnknownSizeError(

@@ -63,9 +63,9 @@ class AdaDelta(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """Running squares of gradients and of steps, float32."""
-        return self._zeros(weight, np.float32), self._zeros(weight, np.float32)
+        return self._mx_zeros(weight, np.float32), self._mx_zeros(weight, np.float32)
 
-    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+    def _mx_steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
         """The rule of one step."""
         self._update_count(index)
         numbers = {

@@ -57,12 +57,12 @@ class AdaGrad(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """The sum of squares, float32."""
-        return self._zeros(weight, np.float32, weight.stype)
+        return self._mx_zeros(weight, np.float32, weight.stype)
 
-    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+    def _mx_steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
         """The rule of one step."""
         self._update_count(index)
-        numbers = self._numbers(index)
+        numbers = self._mx_numbers(index)
         numbers["epsilon"] = self.float_stable_eps
         if grad.stype == "row_sparse":
             return [Step.of("_sparse_adagrad_update", (weight, grad, state), numbers)]

@@ -52,14 +52,14 @@ class Adam(Optimizer):
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """Running mean and running square of the gradient."""
         stype = weight.stype if self.lazy_update else "default"
-        return self._zeros(weight, stype=stype), self._zeros(weight, stype=stype)
+        return self._mx_zeros(weight, stype=stype), self._mx_zeros(weight, stype=stype)
 
-    _takes_lists = True
+    _mx_takes_lists = True
 
-    def _steps(self, index: Index, weight: Any, grad: Any, state: Any) -> list[Step]:
+    def _mx_steps(self, index: Index, weight: Any, grad: Any, state: Any) -> list[Step]:
         """The rules of one step, a parameter at a time."""
         if isinstance(index, (list, tuple)):
-            rates: Iterable[tuple[Any, Any]] = self._next_rates(index)
+            rates: Iterable[tuple[Any, Any]] = self._mx_next_rates(index)
         else:
             self._update_count(index)
             rates = [(self._get_lr(index), self._get_wd(index))]
@@ -70,7 +70,7 @@ class Adam(Optimizer):
             t = self._index_update_count[i]
             kind = (lr, wd, t, g._is_sparse)
             if kind != previous:  # most parameters share the numbers
-                previous, numbers = kind, self._numbers_at(lr, wd)
+                previous, numbers = kind, self._mx_numbers_at(lr, wd)
                 numbers["lr"] *= math.sqrt(1.0 - self.beta2**t) / (1.0 - self.beta1**t)
                 numbers |= {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon}
                 if g._is_sparse:

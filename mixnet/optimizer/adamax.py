@@ -68,9 +68,9 @@ class Adamax(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """Running mean and running maximum of the gradient."""
-        return self._zeros(weight), self._zeros(weight)
+        return self._mx_zeros(weight), self._mx_zeros(weight)
 
-    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+    def _mx_steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
         """The rule of one step."""
         self._update_count(index)
         t = self._index_update_count[index]

@@ -43,7 +43,7 @@ Update = TypeVar("Update", bound=Callable[..., None])
 
 
 def only_steps(update: Update) -> Update:
-    """Decorator: marks a method that only runs the steps of ``_steps``."""
+    """Decorator: marks a method that only runs the steps of ``_mx_steps``."""
     update.does_only_steps = True  # type: ignore[attr-defined]
     return update
 
@@ -76,7 +76,7 @@ class Optimizer:
     opt_registry: ClassVar[dict[str, type[Optimizer]]] = {}
     """Optimizers by name in lower case."""
 
-    _takes_lists: ClassVar[bool] = False  # whether _steps does, where aggregate_num is 0
+    _mx_takes_lists: ClassVar[bool] = False  # whether _mx_steps does, where aggregate_num is 0
 
     # The order of the attributes is that of files of optimizer states.
     def __init__(
@@ -226,7 +226,7 @@ class Optimizer:
         Args:
             args_lr_mult: names or numbers, and factors.
         """
-        self.lr_mult = {**self._of_symbol("__lr_mult__"), **args_lr_mult}
+        self.lr_mult = {**self._mx_of_symbol("__lr_mult__"), **args_lr_mult}
 
     def set_wd_mult(self, args_wd_mult: Mapping[Index, float]) -> None:
         """Factors of the weight decay by name or number of the parameter.
@@ -237,16 +237,16 @@ class Optimizer:
             args_wd_mult: names or numbers, and factors.
         """
         self.wd_mult = {
-            **{name: 0.0 for name in self.idx2name.values() if not self._decays(name)},
-            **self._of_symbol("__wd_mult__"),
+            **{name: 0.0 for name in self.idx2name.values() if not self._mx_decays(name)},
+            **self._mx_of_symbol("__wd_mult__"),
             **args_wd_mult,
         }
 
     @staticmethod
-    def _decays(name: str) -> bool:
+    def _mx_decays(name: str) -> bool:
         return name.endswith(("_weight", "_gamma"))
 
-    def _of_symbol(self, attribute: str) -> dict[Any, float]:
+    def _mx_of_symbol(self, attribute: str) -> dict[Any, float]:
         if not self.sym_info:
             return {}
         attributes, names = self.sym_info
@@ -262,23 +262,23 @@ class Optimizer:
                 ) from None
         return factors
 
-    def _lr_mults(self, indices: Sequence[Index]) -> list[float]:
-        return self._mults(indices, _LR_MULT, self.lr_mult)
+    def _mx_lr_mults(self, indices: Sequence[Index]) -> list[float]:
+        return self._mx_mults(indices, _LR_MULT, self.lr_mult)
 
-    def _mults(
+    def _mx_mults(
         self, indices: Sequence[Index], own: Callable[[Any], float], table: Mapping[Index, float]
     ) -> list[float]:
         """Factors: ``own`` of each parameter, or what the table has."""
         parameters = self.param_dict
         if not parameters:
-            return [self._mult(index, table) for index in indices]
+            return [self._mx_mult(index, table) for index in indices]
         factors = []
         for index in indices:
             known = index in parameters
-            factors.append(own(parameters[index]) if known else self._mult(index, table))
+            factors.append(own(parameters[index]) if known else self._mx_mult(index, table))
         return factors
 
-    def _mult(self, index: Index, table: Mapping[Index, float]) -> float:
+    def _mx_mult(self, index: Index, table: Mapping[Index, float]) -> float:
         if index in table:
             return table[index]
         if index in self.idx2name:
@@ -288,7 +288,7 @@ class Optimizer:
     def _get_lrs(self, indices: Sequence[Index]) -> list[Any]:
         """Learning rates of parameters now."""
         lr = self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
-        rates = self._lr_mults(indices)
+        rates = self._mx_lr_mults(indices)
         for place, mult in enumerate(rates):
             rates[place] = lr * mult
         return rates
@@ -299,7 +299,7 @@ class Optimizer:
     def _get_wds(self, indices: Sequence[Index]) -> list[Any]:
         """Weight decays of parameters."""
         wd = self.wd
-        decays = self._mults(indices, _WD_MULT, self.wd_mult)
+        decays = self._mx_mults(indices, _WD_MULT, self.wd_mult)
         for place, mult in enumerate(decays):
             decays[place] = wd * mult
         return decays
@@ -322,13 +322,13 @@ class Optimizer:
                 most = number
         self.num_update = most
 
-    def _next_rates(self, index: Index) -> Iterator[tuple[Any, Any]]:
+    def _mx_next_rates(self, index: Index) -> Iterator[tuple[Any, Any]]:
         """Count an update of a parameter, or of several: learning rate and weight decay of each."""
         self._update_count(index)
         indices = index if isinstance(index, (list, tuple)) else [index]
         return zip(self._get_lrs(indices), self._get_wds(indices), strict=True)
 
-    def _changing(self) -> list[dict[Any, Any]]:
+    def _mx_changing(self) -> list[dict[Any, Any]]:
         """The dicts that an update may change: attributes, counts, and those of the scheduler."""
         attributes = vars(self)
         dicts = [attributes, *self._all_index_update_counts.values()]
@@ -339,7 +339,7 @@ class Optimizer:
             if kind is dict:
                 dicts.append(each)
             elif isinstance(each, Optimizer):
-                dicts += each._changing()
+                dicts += each._mx_changing()
         if self.lr_scheduler is not None:
             dicts.append(getattr(self.lr_scheduler, "__dict__", {}))
         return dicts
@@ -365,32 +365,32 @@ class Optimizer:
             The state; with ``multi_precision`` and a half-precision weight the pair of the copy and
             the state of the copy.
         """
-        if self._is_mixed(weight):
+        if self._mx_is_mixed(weight):
             copy = weight.astype(np.float32)
             return copy, self.create_state(index, copy)
-        self._warn_of_half(weight)
+        self._mx_warn_of_half(weight)
         return self.create_state(index, weight)
 
-    def _state_and_copy(self, index: Index, weight: NDArray, description: str) -> Any:
+    def _mx_state_and_copy(self, index: Index, weight: NDArray, description: str) -> Any:
         """What MXNet's first optimizers keep: their pair has the float32 copy last, not first."""
-        if self._is_mixed(weight):
+        if self._mx_is_mixed(weight):
             copy = weight.astype(np.float32)
             return self.create_state(index, copy), copy
-        self._warn_of_half(weight, description, 4)
+        self._mx_warn_of_half(weight, description, 4)
         return self.create_state(index, weight)
 
     def __init_subclass__(cls, **more: object) -> None:
         super().__init_subclass__(**more)
         inherit_arguments(cls)
-        for name in ("update", "_steps"):
+        for name in ("update", "_mx_steps"):
             if name in cls.__dict__:
                 setattr(cls, name, explaining(cls.__dict__[name]))
 
-    def _is_mixed(self, weight: NDArray) -> bool:
+    def _mx_is_mixed(self, weight: NDArray) -> bool:
         """Whether a weight is updated through a float32 copy."""
         return bool(self.multi_precision) and weight.dtype in _HALF
 
-    def _warn_of_half(self, weight: NDArray, description: str = "", depth: int = 3) -> None:
+    def _mx_warn_of_half(self, weight: NDArray, description: str = "", depth: int = 3) -> None:
         if weight.dtype in _HALF and not self.multi_precision:
             warnings.warn(
                 f"Accumulating with {np.dtype(weight.dtype).name} in optimizer can lead to poor "
@@ -419,31 +419,31 @@ class Optimizer:
                 f"{type(self).__name__} updates one parameter at a time, not a list of "
                 f"{len(weight)}: call update for each."
             )
-        run_steps(self._steps(index, weight, grad, state))
+        run_steps(self._mx_steps(index, weight, grad, state))
 
-    def _steps(self, index: Any, weight: Any, grad: Any, state: Any) -> list[Step]:
+    def _mx_steps(self, index: Any, weight: Any, grad: Any, state: Any) -> list[Step]:
         """What ``update`` records, and nothing else than that; counts the update."""
         raise NotDefinedError(f"{type(self).__name__} does not define update().")
 
-    def _updates_by_steps(self) -> bool:
+    def _mx_updates_by_steps(self) -> bool:
         """Whether the methods that update are the library's, not those of a program."""
         return hasattr(self.update, "does_only_steps") and hasattr(
             self.update_multi_precision, "does_only_steps"
         )
 
-    def _steps_any_number(self) -> bool:
-        """Whether ``_steps`` of any number of parameters are those of one after the other.
+    def _mx_steps_any_number(self) -> bool:
+        """Whether ``_mx_steps`` of any number of parameters are those of one after the other.
 
         They are if it takes lists, and the rate of a parameter depends on no other: a scheduler sees the
         updates that were counted before.
         """
-        takes_lists = self.aggregate_num > 0 or (self._takes_lists and not self.multi_precision)
+        takes_lists = self.aggregate_num > 0 or (self._mx_takes_lists and not self.multi_precision)
         return takes_lists and self.lr_scheduler is None and _RATES.are_those_of(self)
 
-    def _steps_or_update(self, index: Any, weight: Any, grad: Any, state: Any) -> list[Step]:
+    def _mx_steps_or_update(self, index: Any, weight: Any, grad: Any, state: Any) -> list[Step]:
         """What ``update_multi_precision`` records; empty where it has updated the weight itself."""
-        if not self._is_mixed(weight):
-            return self._steps(index, weight, grad, state)
+        if not self._mx_is_mixed(weight):
+            return self._mx_steps(index, weight, grad, state)
         self.update_multi_precision(index, weight, grad, state)
         return []
 
@@ -459,7 +459,7 @@ class Optimizer:
             grad: the gradient, in the shape of the weight.
             state: what ``create_state_multi_precision`` returned; changed too.
         """
-        if not self._is_mixed(weight):
+        if not self._mx_is_mixed(weight):
             self.update(index, weight, grad, state)
             return
         copy, inner = state
@@ -469,7 +469,7 @@ class Optimizer:
     # ---- for rules -----------------------------------------------------------------------------
 
     @staticmethod
-    def _zeros(weight: NDArray, dtype: DTypeLike = None, stype: str = "default") -> NDArray:
+    def _mx_zeros(weight: NDArray, dtype: DTypeLike = None, stype: str = "default") -> NDArray:
         """Zeros of the shape of a weight, where it is, in its dtype by default.
 
         They come from the host: recorded, they would be part of the first step's program, and the
@@ -481,11 +481,11 @@ class Optimizer:
         zeros: NDArray = weight._zeros_as(stype)
         return zeros.astype(kind, copy=False)
 
-    def _numbers(self, index: Index) -> dict[str, Any]:
+    def _mx_numbers(self, index: Index) -> dict[str, Any]:
         """What MXNet's update operators take of a parameter that has just been counted."""
-        return self._numbers_at(self._get_lr(index), self._get_wd(index))
+        return self._mx_numbers_at(self._get_lr(index), self._get_wd(index))
 
-    def _numbers_at(self, lr: Any, wd: Any) -> dict[str, Any]:
+    def _mx_numbers_at(self, lr: Any, wd: Any) -> dict[str, Any]:
         numbers = {"lr": lr, "wd": wd, "rescale_grad": self.rescale_grad}
         if self.clip_gradient:
             numbers["clip_gradient"] = self.clip_gradient

@@ -47,14 +47,14 @@ class GroupAdaGrad(Optimizer):
         history = zeros((weight.shape[0], 1), weight.context)
         return history if weight.stype == "default" else history.tostype(weight.stype)
 
-    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+    def _mx_steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
         """The rule of one step.
 
         Raises:
             AssertionError: there is weight decay for this parameter.
         """
         self._update_count(index)
-        numbers = self._numbers(index)
+        numbers = self._mx_numbers(index)
         if numbers.pop("wd") != 0:
             raise CheckError("Weight decay is not supported for GroupAdaGrad; set wd=0.")
         numbers["epsilon"] = self.float_stable_eps

@@ -9,6 +9,7 @@ from mixnet.ndarray.steps import Step
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.arithmetic import as_kind, prepared
 from mixnet.optimizer.base import Optimizer, register
+from mixnet.optimizer.refusal import is_plain
 from mixnet.optimizer.rule import rule
 
 if TYPE_CHECKING:
@@ -80,16 +81,16 @@ class DCASGD(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """The velocity, None without momentum, and the weight before the last step."""
-        velocity = None if self.momentum == 0.0 else self._zeros(weight)
+        velocity = None if self.momentum == 0.0 else self._mx_zeros(weight)
         return velocity, weight.copy()
 
-    def _steps(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+    def _mx_steps(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
         """The rule of one step."""
         self._update_count(index)
-        numbers = self._numbers(index)
+        numbers = self._mx_numbers(index)
         numbers |= {"lamda": self.lamda, "clip_gradient": self.clip_gradient}
         velocity, previous = state
-        if velocity is None:
+        if is_plain(self, velocity):
             return [Step.of(dcasgd_update, (weight, grad, previous), numbers)]
         else:
             numbers["momentum"] = self.momentum

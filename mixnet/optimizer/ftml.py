@@ -35,12 +35,12 @@ class FTML(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """The states ``d``, ``v`` and ``z`` of the rule."""
-        return self._zeros(weight), self._zeros(weight), self._zeros(weight)
+        return self._mx_zeros(weight), self._mx_zeros(weight), self._mx_zeros(weight)
 
-    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+    def _mx_steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
         """The rule of one step."""
         self._update_count(index)
-        numbers = self._numbers(index)
+        numbers = self._mx_numbers(index)
         numbers["clip_grad"] = numbers.pop("clip_gradient", -1.0)
         numbers |= {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon}
         numbers["t"] = self._index_update_count[index]

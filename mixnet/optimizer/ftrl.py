@@ -38,12 +38,12 @@ class Ftrl(Optimizer):
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """The states ``z`` and ``n`` of the rule, float32."""
         return (
-            self._zeros(weight, np.float32, weight.stype),
-            self._zeros(weight, np.float32, weight.stype),
+            self._mx_zeros(weight, np.float32, weight.stype),
+            self._mx_zeros(weight, np.float32, weight.stype),
         )
 
-    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+    def _mx_steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
         """The rule of one step."""
         self._update_count(index)
-        numbers = self._numbers(index) | {"lamda1": self.lamda1, "beta": self.beta}
+        numbers = self._mx_numbers(index) | {"lamda1": self.lamda1, "beta": self.beta}
         return [Step.of("ftrl_update", (weight, grad, *state), numbers)]

@@ -56,9 +56,11 @@ class LAMB(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """Running mean and running square of the gradient."""
-        return self._zeros(weight, stype=weight.stype), self._zeros(weight, stype=weight.stype)
+        return self._mx_zeros(weight, stype=weight.stype), self._mx_zeros(
+            weight, stype=weight.stype
+        )
 
-    def _steps(
+    def _mx_steps(
         self, index: Index, weight: Any, grad: Any, state: Any, mixed: bool = False
     ) -> list[Step]:
         """The rules of one step, a parameter at a time."""
@@ -67,7 +69,7 @@ class LAMB(Optimizer):
         rates = [(self._get_lr(each), self._get_wd(each)) for each in indices]
         steps: list[Step] = []
         for (i, w, g, s), (lr, wd) in zip(each_of(index, weight, grad, state), rates, strict=True):
-            numbers = self._numbers_at((lr,), (wd,)) | {
+            numbers = self._mx_numbers_at((lr,), (wd,)) | {
                 "beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon,
                 "bias_correction": self.bias_correction,
                 "step_count": (self._index_update_count[i],), "num_tensors": 1,

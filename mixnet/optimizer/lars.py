@@ -14,7 +14,8 @@ from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.arithmetic import as_kind
 from mixnet.optimizer.at_rate import step_at
 from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
-from mixnet.optimizer.mixed_rules import velocity, velocity_and_copy, with_mixed_rules
+from mixnet.optimizer.mixed_rules import is_unused, velocity, velocity_and_copy, with_mixed_rules
+from mixnet.optimizer.refusal import is_plain
 from mixnet.optimizer.rule import rule
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class LARS(Optimizer):
         self.cur_lr: Any = None
 
     @staticmethod
-    def _decays(name: str) -> bool:
+    def _mx_decays(name: str) -> bool:
         return name.endswith("_weight")
 
     def _get_lrs(self, indices: Sequence[Index]) -> list[Any]:
@@ -98,7 +99,7 @@ class LARS(Optimizer):
         self.cur_lr = self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
         if self.last_lr is None:
             self.last_lr = self.cur_lr
-        return [self.cur_lr * mult for mult in self._lr_mults(indices)]
+        return [self.cur_lr * mult for mult in self._mx_lr_mults(indices)]
 
     def set_wd_mult(self, args_wd_mult: Mapping[Index, float]) -> None:
         """Factors of the weight decay; by default only names that end in ``_weight`` decay."""
@@ -107,11 +108,11 @@ class LARS(Optimizer):
     create_state = velocity
     create_state_multi_precision = velocity_and_copy
 
-    def _steps(
+    def _mx_steps(
         self, index: Index, weight: Any, grad: Any, state: Any, mixed: bool = False
     ) -> list[Step]:
         """The rules of one step, a parameter at a time."""
-        rates = self._next_rates(index)
+        rates = self._mx_next_rates(index)
         momentum = self.momentum
         if self.momentum_correction and self.last_lr != 0:
             momentum *= self.cur_lr / self.last_lr
@@ -125,19 +126,22 @@ class LARS(Optimizer):
                 "eps": self.eps, "by_layer": not self._name(i).endswith(("gamma", "beta", "bias")),
             })  # fmt: skip
             velocity, *copy = s if mixed else (s,)
+            if is_unused(self, g):
+                velocity = None
+            plain = is_plain(self, velocity)
             if g._is_sparse:  # the rules of SGD know rows
-                numbers = self._numbers_at(float(rate.asscalar()), wd)
+                numbers = self._mx_numbers_at(float(rate.asscalar()), wd)
                 numbers["lazy_update"] = self.lazy_update
             else:
                 numbers = {
                     "wd": wd, "rescale_grad": self.rescale_grad,
                     "clip_gradient": self.clip_gradient or None,
                 }  # fmt: skip
-            if velocity is not None:
+            if not plain:
                 numbers["momentum"] = momentum
             if g._is_sparse:
-                name = "sgd_update" if velocity is None else "sgd_mom_update"
-                arrays = (w, g, *copy) if velocity is None else (w, g, velocity, *copy)
+                name = "sgd_update" if plain else "sgd_mom_update"
+                arrays = (w, g, *copy) if plain else (w, g, velocity, *copy)
                 steps.append(Step(find("mp_" + name if mixed else name), arrays, numbers))
             else:
                 steps.append(step_at(rate, w, g, velocity, copy, numbers))

@@ -15,6 +15,7 @@ from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.arithmetic import as_kind
 from mixnet.optimizer.at_rate import step_at
 from mixnet.optimizer.base import Optimizer, register
+from mixnet.optimizer.refusal import is_plain
 from mixnet.optimizer.rule import rule
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ class LBSGD(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """The velocity; None without momentum."""
-        self._warn_of_half(weight, "SGD ")
-        return None if self.momentum == 0.0 else self._zeros(weight, stype=weight.stype)
+        self._mx_warn_of_half(weight, "SGD ")
+        return None if self.momentum == 0.0 else self._mx_zeros(weight, stype=weight.stype)
 
     def _warmed(self, updates: int) -> float:
         """The factor of the learning rate after a number of updates."""
@@ -109,8 +110,9 @@ class LBSGD(Optimizer):
         self.cumgrads[index] = state
         return state
 
-    def _steps(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+    def _mx_steps(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
         """Gather a gradient; every ``batch_scale``-th time make a step."""
+        plain = is_plain(self, state)
         lr, wd = self._get_lr(index), self._get_wd(index)
         self._update_count(index)
         gathered = self._gathered(index, grad)
@@ -124,11 +126,11 @@ class LBSGD(Optimizer):
                 "wd": wd, "rescale_grad": self.rescale_grad,
                 "clip_gradient": self.clip_gradient or None,
             }  # fmt: skip
-            if state is not None:
+            if not plain:
                 numbers["momentum"] = self.momentum
             return [step_at(rate, weight, grad, state, (), numbers)]
-        numbers = self._numbers_at(lr * self._warmed(gathered["num_cums"]), wd)
-        if state is None:
+        numbers = self._mx_numbers_at(lr * self._warmed(gathered["num_cums"]), wd)
+        if plain:
             return [Step.of("sgd_update", (weight, grad), numbers)]
         numbers["momentum"] = self.momentum
         return [Step.of("sgd_mom_update", (weight, grad, state), numbers)]

@@ -19,9 +19,9 @@ Kind = TypeVar("Kind", bound=type[Optimizer])
 
 
 def with_mixed_rules(optimizer: Kind) -> Kind:
-    """Decorator of optimizers whose ``_steps`` are told whether the states hold float32 copies."""
+    """Decorator of optimizers whose ``_mx_steps`` are told whether the states hold float32 copies."""
     optimizer.update_multi_precision = _update_multi_precision  # type: ignore[method-assign]
-    optimizer._steps_or_update = _steps_or_update  # type: ignore[method-assign]
+    optimizer._mx_steps_or_update = _steps_or_update  # type: ignore[method-assign]
     return optimizer
 
 
@@ -33,12 +33,12 @@ def _update_multi_precision(
 
     The index may be that of one parameter, or a list; the others are lists then, too.
     """
-    run_steps(self._steps_or_update(index, weight, grad, state))
+    run_steps(self._mx_steps_or_update(index, weight, grad, state))
 
 
 def _steps_or_update(self: Any, index: Index, weight: Any, grad: Any, state: Any) -> list[Step]:
     first = weight[0] if isinstance(index, (list, tuple)) else weight
-    steps: list[Step] = self._steps(index, weight, grad, state, self._is_mixed(first))
+    steps: list[Step] = self._mx_steps(index, weight, grad, state, self._mx_is_mixed(first))
     return steps
 
 
@@ -51,18 +51,23 @@ class HasVelocity(Protocol):
     momentum: float
     lazy_update: bool
 
-    def _zeros(self, weight: NDArray, *, stype: str) -> NDArray: ...
+    def _mx_zeros(self, weight: NDArray, *, stype: str) -> NDArray: ...
 
-    def _state_and_copy(self, index: Index, weight: NDArray, description: str) -> Any: ...
+    def _mx_state_and_copy(self, index: Index, weight: NDArray, description: str) -> Any: ...
 
 
 def velocity(self: HasVelocity, index: Index, weight: NDArray) -> Any:
     """The velocity; None without momentum."""
     if self.momentum == 0.0:
         return None
-    return self._zeros(weight, stype=weight.stype if self.lazy_update else "default")
+    return self._mx_zeros(weight, stype=weight.stype if self.lazy_update else "default")
 
 
 def velocity_and_copy(self: HasVelocity, index: Index, weight: NDArray) -> Any:
     """The velocity; of a half-precision weight the pair of it and the float32 copy."""
-    return self._state_and_copy(index, weight, "SGD ")
+    return self._mx_state_and_copy(index, weight, "SGD ")
+
+
+def is_unused(self: HasVelocity, grad: NDArray) -> bool:
+    """Whether a velocity stays as it is: without momentum, unless the gradient is row_sparse."""
+    return self.momentum == 0.0 and not grad._is_sparse

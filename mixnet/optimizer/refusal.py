@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mixnet.base import AttributeTypeError, MXNetError, NotAnArrayError
 from mixnet.ndarray.ndarray import NDArray
@@ -13,8 +13,14 @@ if TYPE_CHECKING:
     from mixnet.optimizer.base import Index
 
 
+class HasMomentum(Protocol):
+    """An optimizer with a velocity in its states, unless its momentum is 0."""
+
+    momentum: float
+
+
 def explaining(update: Callable[..., Any]) -> Callable[..., Any]:
-    """An optimizer's ``update`` or ``_steps`` that says which argument it cannot work with."""
+    """An optimizer's ``update`` or ``_mx_steps`` that says which argument it cannot work with."""
 
     @functools.wraps(update)
     def explained(
@@ -48,6 +54,24 @@ def _problem(
             f"parameter, at every step again."
         )
     return None
+
+
+def is_plain(optimizer: HasMomentum, velocity: object) -> bool:
+    """Whether a step has no velocity, as without momentum.
+
+    Args:
+        optimizer: whose step it is.
+        velocity: the array in its state, or None.
+
+    Raises:
+        NotAnArrayError: there is none, although the optimizer has a momentum.
+    """
+    if velocity is None and optimizer.momentum != 0.0:
+        raise NotAnArrayError(
+            f"{type(optimizer).__name__}.update: momentum is {optimizer.momentum}, but the state has no "
+            f"velocity. Give what create_state(index, weight) returns with this momentum."
+        )
+    return velocity is None
 
 
 def _has_state(optimizer: Any, index: Index, weight: Any) -> bool:

@@ -54,12 +54,12 @@ class RMSProp(Optimizer):
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """Running squares, float32; centred also running gradients and the momentum."""
         count = 3 if self.centered else 1
-        return tuple(self._zeros(weight, np.float32, weight.stype) for _ in range(count))
+        return tuple(self._mx_zeros(weight, np.float32, weight.stype) for _ in range(count))
 
-    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+    def _mx_steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
         """The rule of one step."""
         self._update_count(index)
-        numbers = self._numbers(index) | {"gamma1": self.gamma1, "epsilon": self.epsilon}
+        numbers = self._mx_numbers(index) | {"gamma1": self.gamma1, "epsilon": self.epsilon}
         if self.centered:
             numbers["gamma2"] = self.gamma2
         if self.clip_weights:

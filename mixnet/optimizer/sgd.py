@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from mixnet.ndarray.steps import Step, new_step
 from mixnet.ops.registry import find
 from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
-from mixnet.optimizer.mixed_rules import velocity, velocity_and_copy, with_mixed_rules
+from mixnet.optimizer.mixed_rules import is_unused, velocity, velocity_and_copy, with_mixed_rules
+from mixnet.optimizer.refusal import is_plain
 
 if TYPE_CHECKING:
     from mixnet.optimizer.base import Index
@@ -36,18 +37,20 @@ class SGD(Optimizer):
     create_state = velocity
     create_state_multi_precision = velocity_and_copy
 
-    def _steps(
+    def _mx_steps(
         self, index: Index, weight: Any, grad: Any, state: Any, mixed: bool = False
     ) -> list[Step]:
         """The rules of one step, a parameter at a time."""
-        rates = self._next_rates(index)
+        rates = self._mx_next_rates(index)
         steps: list[Step] = []
         previous: object = None
         for (_, w, g, s), (lr, wd) in zip(each_of(index, weight, grad, state), rates, strict=True):
             velocity, copy = s if mixed else (s, None)
-            kind = (lr, wd, g._is_sparse, velocity is None)
+            if is_unused(self, g):
+                velocity = None
+            kind = (lr, wd, g._is_sparse, is_plain(self, velocity))
             if kind != previous:  # most parameters share one rule and its numbers
-                previous, numbers = kind, self._numbers_at(lr, wd)
+                previous, numbers = kind, self._mx_numbers_at(lr, wd)
                 name = "sgd_update" if velocity is None else "sgd_mom_update"
                 if g._is_sparse:
                     numbers["lazy_update"] = self.lazy_update

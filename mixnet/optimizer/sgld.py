@@ -56,8 +56,8 @@ class SGLD(Optimizer):
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """None."""
 
-    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: object) -> list[Step]:
+    def _mx_steps(self, index: Index, weight: NDArray, grad: NDArray, state: object) -> list[Step]:
         """One step; it draws from the random numbers of the weight's device."""
         self._update_count(index)
-        numbers = self._numbers(index) | {"clip_gradient": self.clip_gradient}
+        numbers = self._mx_numbers(index) | {"clip_gradient": self.clip_gradient}
         return [Step.of(sgld_update, (weight, grad), numbers)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.steps import Step
 from mixnet.optimizer.base import Optimizer, register
+from mixnet.optimizer.refusal import is_plain
 
 if TYPE_CHECKING:
     from mixnet.optimizer.base import Index
@@ -41,13 +42,13 @@ class Signum(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """The running gradient; None without momentum."""
-        return None if self.momentum == 0.0 else self._zeros(weight, stype=weight.stype)
+        return None if self.momentum == 0.0 else self._mx_zeros(weight, stype=weight.stype)
 
-    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+    def _mx_steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
         """The rule of one step."""
         self._update_count(index)
-        numbers = self._numbers(index)
-        if state is None:
+        numbers = self._mx_numbers(index)
+        if is_plain(self, state):
             return [Step.of("signsgd_update", (weight, grad), numbers)]
         numbers["momentum"] = self.momentum
         if self.wd_lh:

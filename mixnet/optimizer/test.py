@@ -35,8 +35,8 @@ class Test(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """Zeros; later a copy of the weight."""
-        return self._zeros(weight, "float32")
+        return self._mx_zeros(weight, "float32")
 
-    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+    def _mx_steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
         """The rule of one step."""
         return [Step.of(test_update, (weight, grad, state), {"rescale_grad": self.rescale_grad})]

@@ -72,12 +72,12 @@ class Updater:
                 states[i] = self.sync_state_context(states[i], w.context)
                 synced[i] = True
             own_states.append(states[i])
-        by_steps = optimizer._updates_by_steps()
+        by_steps = optimizer._mx_updates_by_steps()
         calls = self._calls(indices, weights, grads, own_states, by_steps)
         if by_steps:
             steps: list[Step] = []
             for call in calls:
-                steps += optimizer._steps_or_update(*call)
+                steps += optimizer._mx_steps_or_update(*call)
             run_steps(steps)
             return
         for call in calls:
@@ -98,7 +98,7 @@ class Updater:
             by_steps: whether it only returns steps.
         """
         size = self.optimizer.aggregate_num if self.aggregate_updates else 1
-        if by_steps and len(weights) > size and self.optimizer._steps_any_number():
+        if by_steps and len(weights) > size and self.optimizer._mx_steps_any_number():
             size = len(weights)
         elif not self.aggregate_updates:
             return list(zip(indices, weights, grads, states, strict=True))
@@ -106,14 +106,18 @@ class Updater:
         for place, w in enumerate(weights):
             by_dtype[w.dtype].append(place)
         if len(weights) <= size and len(by_dtype) == 1:
-            return [(indices, weights, grads, states)]
+            return [(tuple(indices), tuple(weights), tuple(grads), states)]
         chunks = [
             places[start : start + size]
             for places in by_dtype.values()
             for start in range(0, len(places), size)
         ]
+        # Tuples, as in MXNet: an optimizer of a program may have a dict by its first argument.
         return [
-            tuple([each[p] for p in chunk] for each in (indices, weights, grads, states))
+            (
+                *[tuple([each[p] for p in chunk]) for each in (indices, weights, grads)],
+                [states[p] for p in chunk],
+            )
             for chunk in chunks
         ]
 

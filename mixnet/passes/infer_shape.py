@@ -237,8 +237,6 @@ class Inference:
 
     def _infer_call(self, node: Node) -> None:
         names = self._argument_names(node)
-        if not self._leaves_dtypes_open(node):
-            infer_node_dtypes(node, names, self.dtypes, only_dtypes=self._question == "dtypes")
         input_shapes = {
             n: s
             for n, e in zip(names, node.inputs, strict=False)
@@ -253,6 +251,9 @@ class Inference:
         for name, entry in zip(names, node.inputs, strict=False):
             if name in shapes_at:
                 self._set(entry, tuple(shapes_at[name]), node)
+        # After the shapes: infer_type of a custom operator may read what its infer_shape kept.
+        if not self._leaves_dtypes_open(node):
+            infer_node_dtypes(node, names, self.dtypes, only_dtypes=self._question == "dtypes")
         shape = self._attribute(node)
         if shape is not None:
             self._set(Entry(node), shape, node)

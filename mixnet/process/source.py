@@ -182,7 +182,7 @@ def user_source(making: object = None) -> Source | None:
             return Source(code.co_filename, frame.f_lineno, code.co_qualname, layer, callers)
         if layer is None and code.co_name in _LAYER_METHODS:
             # A layer knows where it was made; which class that is, this room need not know.
-            layer = getattr(frame.f_locals.get("self"), "_made_at", None)
+            layer = getattr(frame.f_locals.get("self"), "_mx_made_at", None)
         frame = frame.f_back
     return layer
 

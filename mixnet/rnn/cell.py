@@ -165,16 +165,16 @@ class BaseRNNCell:
     def _gate_names(self) -> Any:
         return ()
 
-    def _next_step(self) -> str:
+    def _mx_next_step(self) -> str:
         """Prefix of the names of the next step's nodes."""
         self._counter += 1
         return f"{self._prefix}t{self._counter}_"
 
-    def _maps(
+    def _mx_maps(
         self, inputs: Symbol | Sequence[Symbol] | None, state: object, name: str
     ) -> tuple[Any, Any]:
         """The affine maps of the inputs and of the state."""
-        raise NotDefinedError(f"{type(self).__name__} does not define _maps.")
+        raise NotDefinedError(f"{type(self).__name__} does not define _mx_maps.")
 
     def begin_state(self, func: Callable[..., Any] = sym.zeros, **kwargs: object) -> list[Any]:
         """First states.
@@ -186,7 +186,7 @@ class BaseRNNCell:
         Raises:
             AssertionError: the cell is within a modifier.
         """
-        self._check_alone()
+        self._mx_check_alone()
         states = []
         for info in self.state_info:
             self._init_counter += 1
@@ -194,7 +194,7 @@ class BaseRNNCell:
             states.append(func(name=f"{self._prefix}begin_state_{self._init_counter}", **arguments))
         return states
 
-    def _check_alone(self) -> None:
+    def _mx_check_alone(self) -> None:
         if self._modified:
             raise CheckError(
                 f"{type(self).__name__} {self._prefix!r} is inside a modifier cell (such as "
@@ -299,7 +299,7 @@ class _GatedCell(BaseRNNCell):
         """Shape and layout of the state."""
         return [{"shape": (0, self._num_hidden), "__layout__": "NC"}]
 
-    def _maps(
+    def _mx_maps(
         self, inputs: Symbol | Sequence[Symbol] | None, state: object, name: str
     ) -> tuple[Any, Any]:
         rows = self._num_hidden * max(1, len(self._gate_names))
@@ -323,8 +323,8 @@ class _PlainStep(BaseRNNCell):
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output and new state, which are the same."""
-        name = self._next_step()
-        i2h, h2h = self._maps(inputs, states[0], name)
+        name = self._mx_next_step()
+        i2h, h2h = self._mx_maps(inputs, states[0], name)
         output = self._get_activation(i2h + h2h, self._activation, name=name + "out")
         return output, [output]
 
@@ -381,8 +381,8 @@ class LSTMCell(_GatedCell):
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output, and the new state and cell state."""
-        name = self._next_step()
-        i2h, h2h = self._maps(inputs, states[0], name)
+        name = self._mx_next_step()
+        i2h, h2h = self._mx_maps(inputs, states[0], name)
         return lstm_step(i2h + h2h, states[1], name, "tanh", self._get_activation)
 
 
@@ -404,8 +404,8 @@ class GRUCell(_GatedCell):
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output and new state, which are the same."""
-        name = self._next_step()
-        i2h, h2h = self._maps(inputs, states[0], name + "_")
+        name = self._mx_next_step()
+        i2h, h2h = self._mx_maps(inputs, states[0], name + "_")
         output = gru_step(i2h, h2h, states[0], name, "tanh", self._get_activation)
         return output, [output]
 

@@ -46,7 +46,7 @@ class _Cells(BaseRNNCell):
 
     def begin_state(self, **kwargs: Any) -> list[Any]:  # type: ignore[override]
         """First states of all cells."""
-        self._check_alone()
+        self._mx_check_alone()
         return cells_begin_state(self._cells, **kwargs)
 
     def unpack_weights(self, args: dict[str, Any]) -> dict[str, Any]:

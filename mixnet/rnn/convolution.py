@@ -107,7 +107,7 @@ class BaseConvRNNCell(BaseRNNCell):
             f"{type(self).__name__} does not define __call__(self, inputs, states)."
         )
 
-    def _maps(
+    def _mx_maps(
         self, inputs: Symbol | Sequence[Symbol] | None, state: object, name: str
     ) -> tuple[Any, Any]:
         i2h = sym.Convolution(
@@ -160,8 +160,8 @@ class ConvLSTMCell(BaseConvRNNCell):
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output, and the new state and cell state."""
-        name = self._next_step()
-        i2h, h2h = self._maps(inputs, states[0], name)
+        name = self._mx_next_step()
+        i2h, h2h = self._mx_maps(inputs, states[0], name)
         axis = self._layout.find("C")
         return lstm_step(
             i2h + h2h, states[1], name, self._activation, self._get_activation, axis=axis
@@ -179,7 +179,7 @@ class ConvGRUCell(BaseConvRNNCell):
 
     def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> Any:
         """Output and new state, which are the same."""
-        name = self._next_step()
-        i2h, h2h = self._maps(inputs, states[0], name)
+        name = self._mx_next_step()
+        i2h, h2h = self._mx_maps(inputs, states[0], name)
         output = gru_step(i2h, h2h, states[0], name, self._activation, self._get_activation)
         return output, [output]

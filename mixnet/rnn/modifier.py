@@ -40,7 +40,7 @@ class ModifierCell(BaseRNNCell):
         self, init_sym: Callable[..., Any] = sym.zeros, **kwargs: object
     ) -> list[Any]:
         """First states of the other cell, made by ``init_sym``."""
-        self._check_alone()
+        self._mx_check_alone()
         self.base_cell._modified = False
         try:
             return self.base_cell.begin_state(init_sym, **kwargs)

@@ -274,7 +274,7 @@ def of_block(
         structure_hash(traced.graph),
     )
     known = loss is None and block.is_traced(specs, structure, training)
-    last = block._last_key if loss is None else None
+    last = block._mx_last_key if loss is None else None
     return Target("block", block.name, training, context, [program], key, known, last, notes)
 
 
@@ -291,7 +291,7 @@ def _traced(
     """
     try:
         composed = None
-        if all(takes_symbols(each) for each in block._walk()):
+        if all(takes_symbols(each) for each in block._mx_walk()):
             composed = _composed(block, forward, specs, structure, training, context)
         return composed or Traced(forward, specs, structure, training, context)
     except TypeError as error:
@@ -315,7 +315,7 @@ def _composed(
     runs in parts.
     """
     try:
-        composition = Composition(forward, structure, len(specs), block._input_names(len(specs)))
+        composition = Composition(forward, structure, len(specs), block._mx_input_names(len(specs)))
     except Exception as error:
         if not needs_arrays(error):
             raise

@@ -239,7 +239,7 @@ def codes_of(target: object) -> list[CodeType]:
     """The functions of the user's that the target runs, as far as they can be known."""
     codes: dict[CodeType, None] = {}
     if isinstance(target, Block):
-        for block in target._walk():
+        for block in target._mx_walk():
             for name in ("forward", "hybrid_forward"):
                 code = code_of(getattr(type(block), name, None))
                 if code is not None and is_users(code.co_filename):

@@ -83,11 +83,14 @@ class _Body:
         self.subgraph = SubGraph(Graph(self.heads, self.inputs), called)
 
     def _variables(self, symbols: Sequence[Symbol]) -> list[Symbol]:
-        """Variables of the body in place of ``symbols``; variables of the same name are numbered."""
-        nodes = [
-            Node(None, name=f"{each.name}-{i}", attrs=node_attributes())
-            for i, each in enumerate(symbols)
-        ]
+        """Variables of the body in place of ``symbols``, numbered as outputs, where they are distinct."""
+        names: dict[str, None] = {}  # a dict keeps their order
+        for each in symbols:
+            number = each._entry().index
+            while f"{each.name}-{number}" in names:
+                number += 1
+            names[f"{each.name}-{number}"] = None
+        nodes = [Node(None, name=name, attrs=node_attributes()) for name in names]
         self._own_variables.update(nodes)
         return [Symbol([Entry(node)]) for node in nodes]
 
@@ -120,7 +123,8 @@ def _node(
     op = find(kind)
     all_attributes = {**attributes, "subgraphs": tuple(body.subgraph for body in bodies)}
     statics, scalars = op.bind(all_attributes)
-    attrs = {**node_attributes(), **{key: to_text(each) for key, each in attributes.items()}}
+    # In the order of MXNet's keywords, which determines the order in which attributes are listed.
+    attrs = {**{key: to_text(each) for key, each in attributes.items()}, **node_attributes()}
     attrs["num_args"] = str(len(inputs) + len(bodies))
     name = current_names().get(None, kind)
     node = Node(op, statics, scalars, tuple(inputs), name, attrs)
@@ -177,8 +181,8 @@ def foreach(
     attributes = {
         "num_outputs": len(loop_body.heads),
         "num_out_data": split,
-        "in_data_locs": loop_body.places(names[: len(slices)]),
         "in_state_locs": loop_body.places(names[len(slices) :]),
+        "in_data_locs": loop_body.places(names[: len(slices)]),
         "remain_locs": loop_body.places(rest),
     }
     inputs = [each._entry() for each in (*slices, *states)]
@@ -259,12 +263,12 @@ def while_loop(
     order = list(dict.fromkeys(node.name for node in (*condition.inputs, *loop.inputs)))
     inputs = [entries[each] for each in order]
     attributes = {
-        "num_outputs": split + len(variables),
-        "num_out_data": split,
         "max_iterations": turns,
         "cond_input_locs": [order.index(node.name) for node in condition.inputs],
         "func_input_locs": [order.index(node.name) for node in loop.inputs],
         "func_var_locs": loop.places(names),
+        "num_out_data": split,
+        "num_outputs": split + len(variables),
     }
     results = list(_node("_while_loop", [condition, loop], inputs, attributes))
     return nested(results[:split], out_shape), nested(results[split:], shape)
@@ -323,19 +327,19 @@ def cond(
     no = _Body(f"{name}_else", branch(else_func))
     if shapes[0][0] != shapes[1][0]:
         raise ShapeError(f"cond: the branches return {shapes[0][0]} and {shapes[1][0]} symbols.")
-    captured = {**test.captured, **yes.captured, **no.captured}
-    order = list(captured)
+    order = list({**test.captured, **yes.captured, **no.captured})
+    captured = {**no.captured, **yes.captured, **test.captured}  # of one name, the first
 
     def places(body: _Body) -> list[int]:
         return [order.index(node.name) for node in body.inputs]
 
     attributes = {
-        "num_outputs": shapes[0][0],
         "cond_input_locs": places(test),
         "then_input_locs": places(yes),
         "else_input_locs": places(no),
+        "num_outputs": shapes[0][0],
     }
-    results = _node("_cond", [test, yes, no], list(captured.values()), attributes)
+    results = _node("_cond", [test, yes, no], [captured[each] for each in order], attributes)
     return nested(list(results), shapes[0][1])
 
 

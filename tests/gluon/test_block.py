@@ -390,7 +390,7 @@ def test_optimize_for_requires_a_backend() -> None:
     with pytest.raises(ValueError, match='backend="NAME"'):
         net.optimize_for(nd.ones((2, 4)))
     net.optimize_for(nd.ones((2, 4)), backend="XLA", static_alloc=True)
-    assert net._active and len(net._cache) == 1 and net[0].weight.shape == (3, 4)
+    assert net._active and len(net._mx_cache) == 1 and net[0].weight.shape == (3, 4)
 
 
 def test_numpy_blocks_return_numpy_arrays() -> None:

@@ -398,3 +398,25 @@ def test_one_element_is_reshaped_to_an_array_without_axes(shape: Any) -> None:
 
 def test_a_shape_by_position_is_preferred() -> None:
     assert nd.arange(4).reshape((2, 2), shape=(4, 1)).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[1, 2], (1, 2), nd.array([1, 2]), np.array([[1], [2]])],
+    ids=["list", "tuple", "array", "numpy"],
+)
+def test_full_of_an_array_broadcasts_it(values: Any) -> None:
+    stated = values.asnumpy() if isinstance(values, nd.NDArray) else values
+    filled = nd.full((2, 2), values, dtype="int32")
+    assert filled.dtype == np.int32
+    assert filled.asnumpy().tolist() == np.full((2, 2), stated).tolist()
+    out = nd.zeros((2, 2))
+    assert nd.full((2, 2), values, out=out) is out
+    assert out.asnumpy().tolist() == filled.asnumpy().tolist()
+
+
+def test_full_refuses_what_does_not_broadcast() -> None:
+    with pytest.raises(ValueError, match=r"\(3,\)"):
+        nd.full((2,), [1, 2, 3])
+    with pytest.raises(TypeError, match="full: val='a' is not a number"):
+        nd.full((2,), "a")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -115,8 +116,8 @@ def test_states_that_were_made_before_an_interrupt_are_used() -> None:
 def test_a_step_runs_after_the_step_whose_result_it_reads() -> None:
     weight, other = nd.ones((2,)), nd.ones((2,))
     rule = mx.optimizer.create("sgd", learning_rate=1.0)
-    first = rule._steps(0, weight, nd.ones((2,)), None)
-    second = rule._steps(1, other, weight, None)
+    first = rule._mx_steps(0, weight, nd.ones((2,)), None)
+    second = rule._mx_steps(1, other, weight, None)
     run_steps(first + second)
     np.testing.assert_array_equal(weight.asnumpy(), [0, 0])
     np.testing.assert_array_equal(other.asnumpy(), [1, 1])
@@ -254,3 +255,20 @@ def test_many_parameters_at_once_are_updated_as_in_mxnet(
             rule.wd = 0.1
         updater(updated, [gradients[i] for i in updated], [weights[i] for i in updated])
     np.testing.assert_allclose([each.asscalar() for each in weights], expected, rtol=2e-5)
+
+
+def test_several_parameters_are_handed_over_as_tuples() -> None:
+    calls: list[list[Any]] = []
+
+    class Rule(mx.optimizer.SGD):
+        def update_multi_precision(self, *arguments: Any) -> None:
+            calls.append([type(each).__name__ for each in arguments] + [arguments[0]])
+            super().update_multi_precision(*arguments)
+
+    updater = mx.optimizer.get_updater(Rule(learning_rate=1))
+    weights = [nd.ones((1,)) for _ in range(6)]
+    updater(0, nd.ones((1,)), weights[0])
+    updater(list(range(6)), [nd.ones((1,))] * 6, weights)
+    kinds = ["tuple", "tuple", "tuple", "list"]  # in MXNet 1.9.1
+    assert calls == [[*kinds, (0,)], [*kinds, (0, 1, 2, 3)], [*kinds, (4, 5)]]
+    assert [each.asscalar() for each in weights] == [-1, 0, 0, 0, 0, 0]

@@ -152,13 +152,13 @@ def trained(recompute: str | None) -> tuple[list[np.ndarray], int, int]:
     loss.backward()
     results = [x.grad, *[each.grad() for each in net.collect_params().values()]]
     gradients = [each.asnumpy() for each in results]
-    (_, op) = next(iter(net._cache.values()))
+    (_, op) = next(iter(net._mx_cache.values()))
     forward = next(iter(op._for_backward.values()))
     return gradients, forward.residuals, temporary_bytes(forward, [x, *_parameters(net)])
 
 
 def _parameters(net: mx.gluon.HybridBlock) -> list[mx.nd.NDArray]:
-    traced, _ = next(iter(net._cache.values()))
+    traced, _ = next(iter(net._mx_cache.values()))
     return traced.parameter_handles(mx.cpu())
 
 

@@ -88,8 +88,8 @@ def test_a_layer_remembers_the_line_that_created_it() -> None:
             self.inner = nn.Dense(2)  # a layer of the net
 
     net = Net()  # the net
-    assert net._made_at.line == line_of(HERE, "the net")
-    assert net.inner._made_at.line == line_of(HERE, "a layer of the net")
+    assert net._mx_made_at.line == line_of(HERE, "the net")
+    assert net.inner._mx_made_at.line == line_of(HERE, "a layer of the net")
 
 
 def test_without_a_line_inside_of_the_boundary_the_layers_line_counts() -> None:
@@ -97,7 +97,7 @@ def test_without_a_line_inside_of_the_boundary_the_layers_line_counts() -> None:
     net.add(nn.Dense(2, in_units=3))  # the layer
     net.initialize()
     with source_lines(boundary=inspect.currentframe()):
-        traced = net._trace([nd.ones((1, 3))._spec], (tuple, (nd.NDArray,)), False)
+        traced = net._mx_trace([nd.ones((1, 3))._spec], (tuple, (nd.NDArray,)), False)
     (node,) = [node for node in traced.graph.nodes if node.op is not None]
     assert node.source.line == line_of(HERE, "the layer")
     assert node.source.layer is None
@@ -110,7 +110,7 @@ def test_without_a_boundary_there_are_two_lines() -> None:
     net.hybridize()
     with source_lines():
         net(nd.ones((1, 3)))  # called from here
-    ((traced, _),) = net._cache.values()
+    ((traced, _),) = net._mx_cache.values()
     (node,) = [node for node in traced.graph.nodes if node.op is not None]
     assert node.source.line == line_of(HERE, "called from here")
     assert node.source.layer.line == line_of(HERE, "another layer")

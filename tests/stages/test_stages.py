@@ -621,7 +621,7 @@ def test_nothing_of_a_block_or_the_runtime_changes() -> None:
     params = net.collect_params()
     values = {name: each.data().asnumpy() for name, each in params.items()}
     gradients = {n: e.grad().asnumpy() for n, e in params.items() if e.grad_req != "null"}
-    cache, key = dict(net._cache), net._last_key
+    cache, key = dict(net._mx_cache), net._mx_last_key
     mx.random.seed(5)
     expected = nd.random.uniform(shape=(3,)).asnumpy()
     mx.random.seed(5)
@@ -631,7 +631,7 @@ def test_nothing_of_a_block_or_the_runtime_changes() -> None:
     counters = mx.runtime.counters()
     assert counters["programs_compiled"] == counters["operations"] == 0
     np.testing.assert_array_equal(nd.random.uniform(shape=(3,)).asnumpy(), expected)
-    assert net._cache == cache and net._last_key is key
+    assert net._mx_cache == cache and net._mx_last_key is key
     for name, each in params.items():
         np.testing.assert_array_equal(each.data().asnumpy(), values[name])
         if name in gradients:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import mixnet as mx
@@ -75,3 +77,58 @@ def test_keywords_override_the_attributes_of_the_scope() -> None:
         ("num_hidden", "3"), ("__y__", "1"), ("__zz__", "1"), ("__lr_mult__", "2"),
         ("lr_mult", "2"), ("__q__", "2"),
     ]  # fmt: skip
+
+
+def _foreach() -> mx.sym.Symbol:
+    outputs, _ = mx.sym.contrib.foreach(lambda x, s: (x + s, x * s), A, mx.sym.var("s"))
+    return outputs
+
+
+def _while_loop() -> mx.sym.Symbol:
+    variables = [mx.sym.var("i"), mx.sym.var("total")]
+    outputs, _ = mx.sym.contrib.while_loop(
+        lambda i, total: i < 5, lambda i, total: (i, [i + 1, total + i]), variables, 10
+    )
+    return outputs
+
+
+def _cond() -> mx.sym.Symbol:
+    return mx.sym.contrib.cond(A < 1, lambda: mx.sym.var("b") + 1, lambda: mx.sym.var("b") * 2)
+
+
+@pytest.mark.parametrize(
+    ("make", "order"),
+    [
+        (_foreach, "remain_locs in_data_locs in_state_locs num_out_data num_outputs"),
+        (
+            _while_loop,
+            "num_outputs num_out_data func_input_locs cond_input_locs func_var_locs max_iterations",
+        ),
+        (_cond, "else_input_locs num_outputs then_input_locs cond_input_locs"),
+    ],
+)
+def test_attributes_of_loops_and_branches(make, order: str) -> None:
+    assert list(make().list_attr()) == ["num_args", *order.split()]
+    with mx.AttrScope(ctx_group="dev1"):
+        scoped = list(make().list_attr())
+    assert scoped == ["num_args", "__ctx_group__", "ctx_group", *order.split()]
+
+
+def test_attributes_of_a_variable_of_two_branches_are_those_of_the_first() -> None:
+    assert _cond().attr_dict()["b"]["__subgraph_name__"].startswith("cond_then")
+
+
+def test_variables_of_a_body_are_numbered_as_outputs() -> None:
+    parts = mx.sym.split(A, num_outputs=2, name="parts")
+    net, _ = mx.sym.contrib.foreach(
+        lambda x, s: (x + s[0] + s[1], [s[1], s[0]]), mx.sym.var("x"), [parts[0], parts[1]]
+    )
+    nodes = json.loads(net.tojson())["nodes"]
+    inputs = [each["name"] for each in nodes[-1]["subgraphs"][0]["nodes"] if each["op"] == "null"]
+    assert inputs == ["x-0", "parts-0", "parts-1"]
+
+
+def test_data_may_be_the_state_of_a_loop() -> None:
+    net, _ = mx.sym.contrib.foreach(lambda x, s: (x + s, s * 2), A, mx.sym.sum(A, axis=0, name="a"))
+    result = net.eval(a=mx.nd.array([[1, 2], [3, 4]]))[0]
+    assert result.asnumpy().tolist() == [[5, 8], [11, 16]]

@@ -151,7 +151,7 @@ def test_openvino_holds_no_arrays_of_its_last_call_and_copies_none() -> None:
     net.hybridize(backend="OpenVINO")
     x = np.random.RandomState(0).randn(300, 500).astype("float32")
     net(mx.nd.array(x))
-    ((at_once, *_),) = net._backend_calls.values()
+    ((at_once, *_),) = net._mx_backend_calls.values()
     runner = at_once._part.call
     (out,) = runner([x])
     np.testing.assert_array_equal(out, np.maximum(x, 0))
@@ -184,7 +184,7 @@ def test_openvino_sees_writes_to_its_shared_memory() -> None:
     net.hybridize(backend="OpenVINO")
     x = np.zeros((300, 400), "float32")
     net(mx.nd.array(x))
-    ((at_once, *_),) = net._backend_calls.values()
+    ((at_once, *_),) = net._mx_backend_calls.values()
     for number in range(3):
         x[:] = number
         (out,) = at_once._part.call([x])

@@ -448,7 +448,7 @@ def convert_hybrid_block(
         raise CheckError(
             f"convert_hybrid_block: block must be a HybridBlock, not {type(block).__name__}."
         )
-    if not block._active or not (block._cached_graph or block._cache):
+    if not block._active or not (block._cached_graph or block._mx_cache):
         raise MXNetError(
             "Please first call block.hybridize() and then run forward with this block at least once "
             "before converting it."

@@ -170,7 +170,7 @@ class SVRGModule(Module):
         copies = self._ctx_len if kvstore is None else 1
         idx2name = {i * copies + k: name for k in range(copies) for i, name in enumerate(names)}
         settings = dict(optimizer_params)
-        settings.setdefault("rescale_grad", 1.0 / self._samples_of_step(kvstore))
+        settings.setdefault("rescale_grad", 1.0 / self._mx_samples_of_step(kvstore))
         if optimizer != _SVRGOptimizer.__name__:
             raise CheckError(f"{optimizer} is not the optimizer of SVRG.")
         return _SVRGOptimizer(
@@ -262,12 +262,12 @@ class SVRGModule(Module):
                         gradient, before[k], self._param_dict[k][name]
                     )
 
-    def _begin_epoch(self, epoch: int, train_data: DataIter) -> None:
+    def _mx_begin_epoch(self, epoch: int, train_data: DataIter) -> None:
         if epoch % self.update_freq == 0:
             self.update_full_grads(train_data)
         train_data.reset()
 
-    def _metric_of_epoch(self, eval_metric: Any) -> Any:
+    def _mx_metric_of_epoch(self, eval_metric: Any) -> Any:
         """What is logged: the metric since it was last reset, by a callback perhaps."""
         return eval_metric.get_name_value()
 

@@ -60,7 +60,7 @@ def refused(
             f"hybrid_forward(self, x)."
         )
     # MXNet compares the inputs of a hybridized block with those of its first call.
-    compares = block._active and arguments and getattr(block, "_cache", None)
+    compares = block._active and arguments and getattr(block, "_mx_cache", None)
     kind = OtherInputsError if compares else AttributeTypeError
     return kind(
         f"{title} is called with ({called}{', ...' if variadic else ''}), but got {len(arguments)} "

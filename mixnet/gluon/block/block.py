@@ -51,7 +51,14 @@ def indented(text: str, spaces: int = 2) -> str:
 
 
 _WITHOUT_BLOCKS = frozenset(
-    {"_children", "_reg_params", "_forward_hooks", "_forward_pre_hooks", "_made_at", "_formats"}
+    {
+        "_children",
+        "_reg_params",
+        "_forward_hooks",
+        "_forward_pre_hooks",
+        "_mx_made_at",
+        "_mx_formats",
+    }
 )
 """A block's own containers, which hold no blocks, or its children."""
 
@@ -69,13 +76,13 @@ class Block:
         unknown: any other argument is an error, which suggests the closest name.
     """
 
-    _is_layer = True
+    _mx_is_layer = True
     """Whether a summary lists the block itself, not only its children."""
     _active = False
     """Whether the block is hybridized."""
     _cached_graph: Any = ()
     """The variables and the symbol of a composed block."""
-    _formats: tuple[Any, Any] = (None, None)
+    _mx_formats: tuple[Any, Any] = (None, None)
     """The structures of its inputs and outputs when it was composed."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
@@ -89,7 +96,7 @@ class Block:
             raise unknown_argument(self, next(iter(unknown)))
         if prefix is not None and not isinstance(prefix, str):
             raise AttributeTypeError(_no_prefix(type(self).__name__, prefix))
-        self._made_at = user_source(making=self)
+        self._mx_made_at = user_source(making=self)
         self._empty_prefix = prefix == ""
         self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())
         self._name = self._prefix.removesuffix("_")
@@ -218,7 +225,7 @@ class Block:
                     f"nn.HybridSequential."
                 )
 
-    def _walk(self) -> list[Block]:
+    def _mx_walk(self) -> list[Block]:
         """The block and all its descendants, each once."""
         blocks: dict[Block, None] = {}
         waiting: list[Block] = [self]
@@ -229,10 +236,10 @@ class Block:
                 waiting += reversed(block._children.values())
         return list(blocks)
 
-    def _all_parameters(self) -> dict[str, Parameter]:
+    def _mx_all_parameters(self) -> dict[str, Parameter]:
         """Parameters by name, with those that blocks hold but that are not in their dicts (shared ones)."""
         parameters = {each.name: each for each in self.collect_params().values()}
-        for block in self._walk():
+        for block in self._mx_walk():
             parameters.update({each.name: each for each in block._reg_params.values()})
         return parameters
 
@@ -263,10 +270,10 @@ class Block:
 
     def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of all parameters."""
-        parameters = [each for block in self._walk() for each in block._params.values()]
-        all_or_nothing(partial(self._cast_all, dtype), parameters)
+        parameters = [each for block in self._mx_walk() for each in block._params.values()]
+        all_or_nothing(partial(self._mx_cast_all, dtype), parameters)
 
-    def _cast_all(self, dtype: DTypeLike) -> None:
+    def _mx_cast_all(self, dtype: DTypeLike) -> None:
         for child in self._children.values():
             child.cast(dtype)
         for each in self._params.values():
@@ -455,7 +462,7 @@ class Block:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, args)
         try:
-            output = self._run(*args)
+            output = self._mx_run(*args)
         except MXNetError as error:
             error.__traceback__ = shortened(error)
             _name_layer(error, self)
@@ -472,7 +479,7 @@ class Block:
             _check_numpy(output)
         return output
 
-    def _run(self, *args: object) -> Any:
+    def _mx_run(self, *args: object) -> Any:
         return self.forward(*args)
 
     if TYPE_CHECKING:  # overridden with the inputs that a program has
@@ -509,7 +516,7 @@ def _name_layer(error: MXNetError, block: Block) -> None:
     vars(error)["_layer"] = block.name
     text = repr(block)
     if type(block).__module__.startswith(_LAYERS) and "\n" not in text:  # no container
-        place = "" if block._made_at is None else f", made in {block._made_at}"
+        place = "" if block._mx_made_at is None else f", made in {block._mx_made_at}"
         error.add_note(f"In layer {block.name}: {text}{place}")
 
 

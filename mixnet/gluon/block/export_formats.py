@@ -42,7 +42,7 @@ def _described(
 
     Extents that the options make dynamic are: ``dynamic`` is set, and shapes of unread arguments are dropped.
     """
-    names = block._input_names(len(specs))
+    names = block._mx_input_names(len(specs))
     symbol = block.to_symbol()
     known = set(symbol.list_inputs())
     read = [i for i, name in enumerate(names) if name in known]
@@ -89,7 +89,7 @@ def symbol_and_arrays(block: HybridBlock) -> tuple[Any, dict[str, NDArray]]:
     Raises:
         StateError: the network was not hybridized and called.
     """
-    if not block._cached_graph and not block._cache:
+    if not block._cached_graph and not block._mx_cache:
         raise StateError(
             "export: hybridize the network and call it with data first, so that its graph is known."
         )
@@ -109,10 +109,10 @@ def example_specs(block: HybridBlock) -> list[Spec]:
     Raises:
         StateError: the network has not been called.
     """
-    if not block._cache:
+    if not block._mx_cache:
         raise StateError(
             "export: call the hybridized network with data first, so that the shapes of "
             "its inputs are known."
         )
-    specs, _, _ = next(iter(block._cache))
+    specs, _, _ = next(iter(block._mx_cache))
     return list(specs)

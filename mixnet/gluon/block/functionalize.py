@@ -39,7 +39,7 @@ def functionalize(block: TracedBlock, inputs: tuple[Any, ...]) -> tuple[Any, dic
             arrays = tuple(jax.numpy.asarray(each) for each in arrays)
             specs = [Spec.of(tuple(a.shape), a.dtype, context) for a in arrays]
             structure = (tuple, (NDArray,) * len(arrays))
-            program = block._trace(specs, structure, training)
+            program = block._mx_trace(specs, structure, training)
             names = [each.name for each in program.parameters]
             values = [*arrays, *[params[name] for name in names]]
             values += [value.array for value in program.captured]

@@ -85,23 +85,23 @@ class HybridBlock(TracedBlock):
         self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: object
     ):
         super().__init__(prefix, params, **unknown)
-        self._without_graph: set[Any] = set()  # calls that run operator by operator
-        self._backend_calls: dict[Any, Any] = {}
-        self._shortcut: Shortcut | None = None
-        self._op_hook: tuple[Callable[..., Any], bool] | None = None
+        self._mx_without_graph: set[Any] = set()  # calls that run operator by operator
+        self._mx_backend_calls: dict[Any, Any] = {}
+        self._mx_shortcut: Shortcut | None = None
+        self._mx_op_hook: tuple[Callable[..., Any], bool] | None = None
 
-    def _no_graphs(self) -> dict[str, Any]:
+    def _mx_no_graphs(self) -> dict[str, Any]:
         attributes: dict[str, Any] = {
-            "_without_graph": set(),
-            "_backend_calls": {},
-            "_shortcut": None,
+            "_mx_without_graph": set(),
+            "_mx_backend_calls": {},
+            "_mx_shortcut": None,
         }
-        return {**super()._no_graphs(), **attributes}
+        return {**super()._mx_no_graphs(), **attributes}
 
     def __setattr__(self, name: str, value: object) -> None:
         """Set an attribute; blocks and parameters become children, and cached graphs are discarded."""
         super().__setattr__(name, value)
-        if isinstance(value, (Block, Parameter)) and "_cache" in self.__dict__:
+        if isinstance(value, (Block, Parameter)) and "_mx_cache" in self.__dict__:
             self._clear_cached_op()
 
     def register_child(self, block: Block, name: str | None = None) -> None:
@@ -153,7 +153,7 @@ class HybridBlock(TracedBlock):
             AttributeValueError: there is no such way to recompute.
         """
         check_mode(kwargs.get("recompute"))
-        self._active, self._shortcut = active, None
+        self._active, self._mx_shortcut = active, None
         self._flags = {
             "backend": backend,
             "static_alloc": static_alloc,
@@ -221,10 +221,10 @@ class HybridBlock(TracedBlock):
             **kwargs,
         )
         leaves, structure = flatten((x, *args))
-        if not self._has_backend():
-            self._program(leaves, structure)
+        if not self._mx_has_backend():
+            self._mx_program(leaves, structure)
         else:
-            self._call_backend(leaves, structure)
+            self._mx_call_backend(leaves, structure)
 
     def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of all parameters."""
@@ -242,15 +242,15 @@ class HybridBlock(TracedBlock):
             monitor_all: also for the operators' inputs.
         """
         super().register_op_hook(callback, monitor_all)
-        self._op_hook = (callback, monitor_all)
+        self._mx_op_hook = (callback, monitor_all)
 
     # ---- calling ------------------------------------------------------------------------------
 
-    def _run(self, *args: Any) -> Any:
+    def _mx_run(self, *args: Any) -> Any:
         """Run forward: as a compiled graph if hybridized, and not within another trace."""
         if not self._active or state.trace is not None:
             return self.forward(*args)
-        outputs = None if self._shortcut is None else self._shortcut(args)
+        outputs = None if self._mx_shortcut is None else self._mx_shortcut(args)
         if outputs is not None:
             return outputs
         leaves, structure = flatten(args)
@@ -259,12 +259,12 @@ class HybridBlock(TracedBlock):
         for each in args:
             if isinstance(each, Symbol):
                 return self.forward(*args)
-        without_graph = self._without_graph
-        if not without_graph or self._key(leaves, structure) not in without_graph:
+        without_graph = self._mx_without_graph
+        if not without_graph or self._mx_key(leaves, structure) not in without_graph:
             try:
-                return self._call_graph(leaves, structure)
+                return self._mx_call_graph(leaves, structure)
             except UnknownSizeError:  # only a composed graph can be split, not a trace
-                without_graph.add(self._key(leaves, structure))
+                without_graph.add(self._mx_key(leaves, structure))
         return self.forward(*args)
 
     def _call_cached_op(self, *args: Any) -> Any:
@@ -275,9 +275,9 @@ class HybridBlock(TracedBlock):
         if state.trace is not None:
             return HybridBlock.forward(self, *args)
         leaves, structure = flatten(args)
-        return self._call_graph(leaves, structure)
+        return self._mx_call_graph(leaves, structure)
 
-    def _call_graph(self, leaves: Sequence[NDArray], structure: object) -> Any:
+    def _mx_call_graph(self, leaves: Sequence[NDArray], structure: object) -> Any:
         if len(leaves) > 1 and len({leaf.context for leaf in leaves}) > 1:
             raise AttributeValueError(
                 f"{self.name}: all inputs of a hybridized block must be on one context; these "
@@ -285,18 +285,18 @@ class HybridBlock(TracedBlock):
                 f"{sorted({str(leaf.context) for leaf in leaves})}. Move them: "
                 f"x.as_in_context(ctx)."
             )
-        if self._has_backend() and not state.training and not state.recording:
-            return self._call_backend(leaves, structure)
-        program, op = self._program(leaves, structure)
+        if self._mx_has_backend() and not state.training and not state.recording:
+            return self._mx_call_backend(leaves, structure)
+        program, op = self._mx_program(leaves, structure)
         has_sparse = False
         for leaf in leaves:
             if leaf._is_sparse:
                 has_sparse = True
         # Operators of sparse arrays have rules of their own, and results of other storage types.
-        if self._op_hook is not None or has_sparse:
-            composition = self._composition(structure, len(leaves))
+        if self._mx_op_hook is not None or has_sparse:
+            composition = self._mx_composition(structure, len(leaves))
             if composition is not None:
-                return self._call_by_operator(composition, program, leaves)
+                return self._mx_call_by_operator(composition, program, leaves)
         inputs = []
         for leaf in leaves:
             inputs.append(leaf._read())
@@ -319,24 +319,24 @@ class HybridBlock(TracedBlock):
             move_states(op, written, before, states)
         return unflatten(iter(outputs), program.outputs, wrap=True)
 
-    def _has_backend(self) -> bool:
+    def _mx_has_backend(self) -> bool:
         """Whether a backend other than XLA computes predictions."""
         return self._flags.get("backend") not in (None, "", "XLA")
 
     def _backend(self) -> tuple[Any, dict[str, Any]]:
         """The name of the backend that computes predictions, None for XLA, and its options."""
-        name = self._flags["backend"] if self._has_backend() else None
+        name = self._flags["backend"] if self._mx_has_backend() else None
         return name, {n: each for n, each in self._flags.items() if n not in _OWN_FLAGS}
 
-    def _call_backend(self, leaves: Sequence[NDArray], structure: object) -> Any:
+    def _mx_call_backend(self, leaves: Sequence[NDArray], structure: object) -> Any:
         """The outputs of the block's backend, which holds the parameters as of its first call."""
-        calls = self._backend_calls
+        calls = self._mx_backend_calls
         backend, options = self._backend()
         key = hashable((backend, tuple(options.items()), structure))
         if key not in calls:
-            composition = self._composed(structure, len(leaves))
+            composition = self._mx_composed(structure, len(leaves))
             specs = [leaf._spec for leaf in leaves]
-            parameters = self._completed(composition, specs)
+            parameters = self._mx_completed(composition, specs)
             arrays = {name: each.data(leaves[0].context) for name, each in parameters.items()}
             symbol = composition.symbol.optimize_for(backend, arrays, **options)
             at_once = AtOnce.of(symbol, composition.names)
@@ -346,21 +346,21 @@ class HybridBlock(TracedBlock):
             outputs = at_once(leaves)
             if outputs is not None:
                 if structure == (tuple, tuple(map(type, leaves))):
-                    self._shortcut = Shortcut(at_once, leaves, composition.outputs)
+                    self._mx_shortcut = Shortcut(at_once, leaves, composition.outputs)
                 return unflatten(iter(outputs), composition.outputs)
         by_name = {**arrays, **dict(zip(composition.names, leaves, strict=True))}
         results = call(*[by_name[name] for name in names])
         outputs = results if isinstance(results, list) else [results]
         return unflatten(iter(outputs), composition.outputs)
 
-    def _call_by_operator(
+    def _mx_call_by_operator(
         self, composition: Composition, program: Program, leaves: Sequence[NDArray]
     ) -> Any:
         by_name = dict(zip(composition.names, leaves, strict=True))
         handles = program.parameter_handles(leaves[0].context)
         by_name.update({p.name: h for p, h in zip(program.parameters, handles, strict=True)})
         cls = NDArray if leaves[0]._is_sparse else type(leaves[0])
-        outputs = run_symbol(composition.symbol, by_name, cls, self._op_hook)
+        outputs = run_symbol(composition.symbol, by_name, cls, self._mx_op_hook)
         return unflatten(iter(outputs), composition.outputs)
 
     if TYPE_CHECKING:  # overridden with the inputs that a program has
@@ -391,16 +391,16 @@ class HybridBlock(TracedBlock):
                     try:
                         return self.hybrid_forward(sym, x, *args, **params)
                     except TypeError as error:
-                        self._explain(error, sym, x, args, params)
+                        self._mx_explain(error, sym, x, args, params)
                         raise
-            params = self._own_arrays(first, x, args) if self._reg_params else {}
+            params = self._mx_own_arrays(first, x, args) if self._reg_params else {}
             try:
                 return self.hybrid_forward(nd, x, *args, **params)
             except TypeError as error:
-                self._explain(error, nd, x, args, params)
+                self._mx_explain(error, nd, x, args, params)
                 raise
 
-    def _own_arrays(
+    def _mx_own_arrays(
         self, first: NDArray, x: Tensor, args: tuple[object, ...]
     ) -> dict[str, NDArray]:
         """The arrays of the block's own parameters where its first input is; completes deferred ones."""
@@ -427,7 +427,7 @@ class HybridBlock(TracedBlock):
                 f"Deferred initialization failed because shape cannot be inferred. {error}"
             ) from error
 
-    def _explain(
+    def _mx_explain(
         self,
         error: TypeError,
         F: ModuleType,
@@ -480,7 +480,7 @@ class HybridBlock(TracedBlock):
             The plan, as for ``Symbol.memory_plan``.
         """
         leaves, structure = flatten(inputs)
-        composition = self._composed(structure, len(leaves))
+        composition = self._mx_composed(structure, len(leaves))
         names = composition.names
         shapes = {name: leaf.shape for name, leaf in zip(names, leaves, strict=False)}
         dtypes = {name: leaf._spec.dtype for name, leaf in zip(names, leaves, strict=False)}
@@ -506,21 +506,21 @@ class HybridBlock(TracedBlock):
             leaves, structure = flatten(tuple(inputs))
             with RecordingScope(False, False):
                 Block.__call__(self, *inputs)  # completes deferred shapes
-            composition = self._composition(structure, len(leaves))
+            composition = self._mx_composition(structure, len(leaves))
             if composition is not None:
                 return composition.symbol
-            traced = self._trace([leaf._spec for leaf in leaves], structure, False)
+            traced = self._mx_trace([leaf._spec for leaf in leaves], structure, False)
         elif self._cached_graph:
             symbol: Symbol = self._cached_graph[1]
             return symbol
-        elif not self._cache:
+        elif not self._mx_cache:
             raise StateError(
                 "The network has not been traced yet: call hybridize(), then call the network "
                 "once with data."
             )
         else:
-            specs, structure, _ = next(iter(self._cache))
-            traced = self._trace(list(specs), structure, False)
+            specs, structure, _ = next(iter(self._mx_cache))
+            traced = self._mx_trace(list(specs), structure, False)
         return Symbol(spelled_out(traced.graph).heads[: traced.graph.num_outputs])
 
     def export(

@@ -33,7 +33,7 @@ def save_model(block: Block, prefix: str) -> None:
         description: dict[str, Any] = {"orig_name": each.name}
         graph = each._cached_graph
         if graph:
-            description["in_format"], description["out_format"] = each._formats
+            description["in_format"], description["out_format"] = each._mx_formats
             description["inputs"] = [variable.tojson() for variable in graph[0]]
             description["symbol"] = graph[1].tojson()
             description["hybridized"] = True

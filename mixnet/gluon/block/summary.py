@@ -62,7 +62,7 @@ def summarize(root: Block, inputs: tuple[Any, ...]) -> None:
                 f'"{block.name}" is hybridized: its layers do not run one by one. Call '
                 f"summary() before hybridize(), or hybridize(False) first."
             )
-        if block._is_layer:
+        if block._mx_is_layer:
             handles.append(block.register_forward_hook(note))
 
     try:

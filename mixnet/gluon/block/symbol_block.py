@@ -190,8 +190,8 @@ class SymbolBlock(HybridBlock):
         super()._clear_cached_op()
         self.__dict__["_cached_graph"] = graph  # the graph defines the block
 
-    def _input_names(self, count: int) -> list[str]:
-        return list(self._inputs) if count == len(self._inputs) else super()._input_names(count)
+    def _mx_input_names(self, count: int) -> list[str]:
+        return list(self._inputs) if count == len(self._inputs) else super()._mx_input_names(count)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_cached_graph": self._cached_graph}
@@ -208,8 +208,8 @@ class SymbolBlock(HybridBlock):
         """Change the dtype; for float16, the parameters of batch normalization are float32."""
         super().cast(dtype)
 
-    def _cast_all(self, dtype: DTypeLike) -> None:
-        super()._cast_all(dtype)
+    def _mx_cast_all(self, dtype: DTypeLike) -> None:
+        super()._mx_cast_all(dtype)
         if dtype_name(dtype) == "float16":  # as nn.BatchNorm: statistics need the precision
             for name in self._of_batch_norm():
                 if name in self.params:

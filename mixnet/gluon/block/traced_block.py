@@ -39,31 +39,33 @@ class TracedBlock(Block):
     ):
         super().__init__(prefix, params, **unknown)
         self._flags: dict[str, Any] = {}
-        self._cache: dict[Any, tuple[Program, Runnable]] = {}
-        self._compositions: dict[Any, Composition | None] = {}
-        self._last_key: TraceKey | None = None  # of the last trace, for the reasons of the next one
+        self._mx_cache: dict[Any, tuple[Program, Runnable]] = {}
+        self._mx_compositions: dict[Any, Composition | None] = {}
+        self._mx_last_key: TraceKey | None = (
+            None  # of the last trace, for the reasons of the next one
+        )
 
     def _clear_cached_op(self) -> None:
-        self.__dict__.update(self._no_graphs())
+        self.__dict__.update(self._mx_no_graphs())
 
-    def _no_graphs(self) -> dict[str, Any]:
+    def _mx_no_graphs(self) -> dict[str, Any]:
         """The attributes that hold graphs, with their values before the first call."""
-        return {"_cache": {}, "_compositions": {}, "_cached_graph": ()}
+        return {"_mx_cache": {}, "_mx_compositions": {}, "_cached_graph": ()}
 
     def __getstate__(self) -> dict[str, Any]:
         # a copy creates its own graphs: compiled ones belong to the parameters of this block
-        return {**self.__dict__, **self._no_graphs()}
+        return {**self.__dict__, **self._mx_no_graphs()}
 
-    def _program(self, leaves: Sequence[NDArray], structure: object) -> tuple[Program, Runnable]:
-        key = self._key(leaves, structure)
-        program = self._cache.get(key)
+    def _mx_program(self, leaves: Sequence[NDArray], structure: object) -> tuple[Program, Runnable]:
+        key = self._mx_key(leaves, structure)
+        program = self._mx_cache.get(key)
         if program is None:
             with collector_paused():
-                program = self._cache[key] = self._compile(leaves, structure)
+                program = self._mx_cache[key] = self._mx_compile(leaves, structure)
         return program
 
     @staticmethod
-    def _key(leaves: Sequence[NDArray], structure: object) -> Any:
+    def _mx_key(leaves: Sequence[NDArray], structure: object) -> Any:
         specs = []
         for leaf in leaves:
             specs.append(leaf._spec)
@@ -77,20 +79,20 @@ class TracedBlock(Block):
             structure: the arguments without their arrays, see ``gluon.trace.flatten``.
             training: whether operators train.
         """
-        return self._active and (tuple(specs), hashable(structure), training) in self._cache
+        return self._active and (tuple(specs), hashable(structure), training) in self._mx_cache
 
     def trace_keys(self) -> list[TraceKey]:
         """The inputs that each compiled graph was created for, oldest first; empty before the first call."""
-        return [program.key for program, _ in self._cache.values()]
+        return [program.key for program, _ in self._mx_cache.values()]
 
-    def _compile(self, leaves: Sequence[NDArray], structure: object) -> tuple[Program, Runnable]:
+    def _mx_compile(self, leaves: Sequence[NDArray], structure: object) -> tuple[Program, Runnable]:
         specs = [leaf._spec for leaf in leaves]
-        program = self._trace(specs, structure, bool(state.training))
+        program = self._mx_trace(specs, structure, bool(state.training))
         context = leaves[0].context
         specs += [handle._spec for handle in program.parameter_handles(context)]
         specs += [value.spec for value in program.captured]
         if program.is_cut:
-            self._last_key = program.key
+            self._mx_last_key = program.key
             contexts = [context] * len(program.graph.inputs)
             placement = place_devices(program.graph, {}, context, contexts)
             return program, PlacedGraph(placement, self.name, self._flags.get("recompute"))
@@ -99,18 +101,18 @@ class TracedBlock(Block):
             known.append(KEY_SPEC)
         facts = Facts(context.device.platform, known)
         graph = pipeline.run(program.graph, "graph", facts)
-        self._last_key = program.key
+        self._mx_last_key = program.key
         return program, graph_op(graph, self.name, self._flags.get("recompute"))
 
-    def _trace(self, specs: Sequence[Spec], structure: object, training: bool) -> Program:
+    def _mx_trace(self, specs: Sequence[Spec], structure: object, training: bool) -> Program:
         """The graph for such inputs: composed of symbols, or traced if that is not possible."""
         context = specs[0].context
-        composition = self._composition(structure, len(specs))
+        composition = self._mx_composition(structure, len(specs))
         if composition is not None:
-            if not self._cache:
-                self._warn_of_unused(composition)
+            if not self._mx_cache:
+                self._mx_warn_of_unused(composition)
             try:
-                parameters = self._completed(composition, specs)
+                parameters = self._mx_completed(composition, specs)
                 return Composed(composition, parameters, specs, training, context)
             except ShapeError:
                 # The trace usually fails too, at the user's line. It succeeds where arrays
@@ -120,7 +122,7 @@ class TracedBlock(Block):
                 raise
         return Traced(self.forward, specs, structure, training, context)
 
-    def _warn_of_unused(self, composition: Composition) -> None:
+    def _mx_warn_of_unused(self, composition: Composition) -> None:
         """Warn of parameters and inputs that the graph does not read, as MXNet does."""
         read = set(composition.symbol.list_inputs())
         unused = [each.name for each in self.collect_params().values() if each.name not in read]
@@ -135,48 +137,50 @@ class TracedBlock(Block):
                 f"The {', '.join(inputs)} input to HybridBlock {self.name} is not used by any computation."
             )
 
-    def _composition(self, structure: object, count: int) -> Composition | None:
+    def _mx_composition(self, structure: object, count: int) -> Composition | None:
         """The block on symbols, created at the first call; None if a part accepts only arrays.
 
         Raises:
             Exception: raised by the block's code.
         """
         key = hashable(structure)
-        compositions = self._compositions  # another thread may hybridize again, which replaces it
+        compositions = (
+            self._mx_compositions
+        )  # another thread may hybridize again, which replaces it
         if key not in compositions:
             composition = None
-            if all(takes_symbols(each) for each in self._walk()):
+            if all(takes_symbols(each) for each in self._mx_walk()):
                 try:
                     composition = Composition(
-                        self.forward, structure, count, self._input_names(count)
+                        self.forward, structure, count, self._mx_input_names(count)
                     )
                 except Exception as error:
                     if not needs_arrays(error):
                         raise
                 else:
                     self._cached_graph = (composition.inputs, composition.symbol)
-                    self._formats = composition.formats
+                    self._mx_formats = composition.formats
             compositions[key] = composition
         return compositions[key]
 
-    def _input_names(self, count: int) -> list[str]:
+    def _mx_input_names(self, count: int) -> list[str]:
         """Names of the arrays of a call in the block's symbol."""
         return usual_names(count)
 
-    def _composed(self, structure: object, count: int) -> Composition:
+    def _mx_composed(self, structure: object, count: int) -> Composition:
         """The block on symbols; errors of its code are raised."""
-        composition = self._composition(structure, count)
+        composition = self._mx_composition(structure, count)
         if composition is None:
-            composition = Composition(self.forward, structure, count, self._input_names(count))
+            composition = Composition(self.forward, structure, count, self._mx_input_names(count))
         elif not self._cached_graph:
             self._cached_graph = (composition.inputs, composition.symbol)
         return composition
 
-    def _completed(self, composition: Composition, specs: Sequence[Spec]) -> Any:
+    def _mx_completed(self, composition: Composition, specs: Sequence[Spec]) -> Any:
         """The parameters by name; deferred ones are initialized."""
-        parameters = self._parameters_of(composition)
+        parameters = self._mx_parameters_of(composition)
         if not all(map(is_initialized, parameters.values())):
-            self._take_shapes(composition, specs, parameters)
+            self._mx_take_shapes(composition, specs, parameters)
             for each in parameters.values():
                 if each._deferred_init and not is_known(each._shape):
                     raise AttributeValueError(
@@ -187,13 +191,13 @@ class TracedBlock(Block):
                 each._finish_deferred_init()
         return parameters
 
-    def _parameters_of(self, composition: Composition) -> dict[str, Parameter]:
-        parameters = self._all_parameters()
+    def _mx_parameters_of(self, composition: Composition) -> dict[str, Parameter]:
+        parameters = self._mx_all_parameters()
         names = composition.symbol.list_inputs()
         return {name: parameters[name] for name in names if name in parameters}
 
     @staticmethod
-    def _take_shapes(
+    def _mx_take_shapes(
         composition: Composition, specs: Sequence[Spec], parameters: dict[str, Parameter]
     ) -> None:
         shapes = composition.infer_shapes(specs, parameters).shapes
@@ -201,10 +205,12 @@ class TracedBlock(Block):
         for name, each in parameters.items():
             each._complete_shape(shapes.get(entries[name]))
 
-    def _composed_with(self, args: tuple[object, ...]) -> tuple[Composition, list[Any], list[Spec]]:
+    def _mx_composed_with(
+        self, args: tuple[object, ...]
+    ) -> tuple[Composition, list[Any], list[Spec]]:
         """The composition for these arguments, their arrays, and shape, dtype and device of each."""
         leaves, structure = flatten(args)
-        composition = self._composed(structure, len(leaves))
+        composition = self._mx_composed(structure, len(leaves))
         return composition, leaves, [leaf._spec for leaf in leaves]
 
     def infer_shape(self, *args: object) -> None:
@@ -213,25 +219,25 @@ class TracedBlock(Block):
         Raises:
             ShapeError: shapes contradict each other.
         """
-        composition, leaves, specs = self._composed_with(args)
+        composition, leaves, specs = self._mx_composed_with(args)
         names = [str(each.name) for each in composition.inputs]
         shapes = {name: leaf.shape for name, leaf in zip(names, leaves, strict=False)}
         with arguments_printed("infer_shape", (), shapes):
-            self._take_shapes(composition, specs, self._parameters_of(composition))
+            self._mx_take_shapes(composition, specs, self._mx_parameters_of(composition))
 
     def infer_type(self, *args: object) -> None:
         """Set the dtypes of parameters from these inputs."""
-        composition, _, specs = self._composed_with(args)
+        composition, _, specs = self._mx_composed_with(args)
         dtypes = composition.infer(specs, {}).dtypes
         entries = entries_by_name(composition.symbol)
-        for name, each in self._parameters_of(composition).items():
+        for name, each in self._mx_parameters_of(composition).items():
             if entries[name] in dtypes:
                 each.cast(dtypes[entries[name]].type)
 
     def _get_graph(self, *args: object) -> tuple[list[Symbol], Symbol]:
         """Variables of the inputs and the composed symbol."""
         leaves, structure = flatten(args)
-        composition = self._composed(structure, len(leaves))
+        composition = self._mx_composed(structure, len(leaves))
         return composition.inputs, composition.symbol
 
 

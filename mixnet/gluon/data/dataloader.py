@@ -158,11 +158,11 @@ class _Maker:
 
     def __init__(self, dataset: Any, batchify: Batchify):
         self.dataset, self.batchify = dataset, batchify
-        self._whole = batchify in (default_batchify_fn, default_mp_batchify_fn)
+        self._mx_whole = batchify in (default_batchify_fn, default_mp_batchify_fn)
         self._context = _SHARED if batchify is default_mp_batchify_fn else _CPU
 
     def __call__(self, numbers: Sequence[int]) -> Any:
-        rows = rows_of(self.dataset, numbers) if self._whole else None
+        rows = rows_of(self.dataset, numbers) if self._mx_whole else None
         if rows is not None:
             arrays = [_whole(row, self._context) for row in rows]
             return arrays if len(arrays) > 1 else arrays[0]
@@ -237,12 +237,12 @@ class _MultiWorkerIter:
     def __init__(self, loader: DataLoader):
         self._loader = loader
         self._jobs: deque[Any] = deque()
-        with loader._lock:
-            self._workers = loader._start_workers()
+        with loader._mx_lock:
+            self._workers = loader._mx_start_workers()
             self._batches = iter(loader._batch_sampler)
-            self._seed = loader._next_seed()
+            self._seed = loader._mx_next_seed()
             self._iterations = 0
-            with loader._whole():
+            with loader._mx_whole():
                 for _ in range(max(1, loader._prefetch)):
                     self._ask()
 
@@ -264,13 +264,13 @@ class _MultiWorkerIter:
         if not self._jobs:
             raise StopIteration
         loader = self._loader
-        with loader._lock, loader._whole():
+        with loader._mx_lock, loader._mx_whole():
             try:
                 batch = self._workers.result(self._jobs.popleft(), loader._timeout)
             except Exception as error:
                 self.close()
                 if error.__cause__ is None:  # the worker is stuck or dead
-                    loader._stop_workers()
+                    loader._mx_stop_workers()
                 raise
             self._ask()
         if loader._pin_memory:
@@ -294,13 +294,13 @@ class _Whole:
         self._loader = loader
 
     def __enter__(self) -> None:
-        self._loader._under_way += 1
+        self._loader._mx_under_way += 1
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None and not issubclass(kind, Exception):
-            self._loader._stop_workers()
+            self._loader._mx_stop_workers()
         else:
-            self._loader._under_way = max(0, self._loader._under_way - 1)
+            self._loader._mx_under_way = max(0, self._loader._mx_under_way - 1)
 
 
 class DataLoader:
@@ -381,9 +381,9 @@ class DataLoader:
             batchify_fn = default_mp_batchify_fn if self._num_workers else default_batchify_fn
         self._batchify_fn = batchify_fn
         self._worker_pool: Any = None
-        self._lock = _new_lock()
-        self._under_way = 0  # calls of workers that have not ended
-        self._epochs = 0
+        self._mx_lock = _new_lock()
+        self._mx_under_way = 0  # calls of workers that have not ended
+        self._mx_epochs = 0
         self._iter: _MultiWorkerIter | None = None
         self.auto_reload = auto_reload
         if auto_reload:
@@ -394,9 +394,9 @@ class DataLoader:
 
     def __iter__(self) -> Iterator[Any]:
         if not self._num_workers:
-            yield from self._same_process()
+            yield from self._mx_same_process()
             return
-        with self._lock:
+        with self._mx_lock:
             if self._iter is None:
                 self.refresh()
             batches, self._iter = self._iter, None
@@ -408,7 +408,7 @@ class DataLoader:
         if self.auto_reload:
             self.refresh()
 
-    def _same_process(self) -> Iterator[Any]:
+    def _mx_same_process(self) -> Iterator[Any]:
         make = _Maker(self._dataset, self._batchify_fn)
         for numbers in self._batch_sampler:
             batch = make.in_this_process(numbers)
@@ -428,12 +428,12 @@ class DataLoader:
             self._iter.close()
             self._iter = None
 
-    def _whole(self) -> _Whole:
+    def _mx_whole(self) -> _Whole:
         return _Whole(self)
 
-    def _start_workers(self) -> Any:
-        if self._under_way or (self._worker_pool is not None and self._worker_pool.is_broken):
-            self._stop_workers()  # an interrupt has left them in an invalid state
+    def _mx_start_workers(self) -> Any:
+        if self._mx_under_way or (self._worker_pool is not None and self._worker_pool.is_broken):
+            self._mx_stop_workers()  # an interrupt has left them in an invalid state
         if self._worker_pool is None:
             make = _Maker(self._dataset, self._batchify_fn)
             if self._thread_pool:
@@ -444,28 +444,34 @@ class DataLoader:
                     self._worker_pool = Workers(make, self._num_workers, ahead + _SPARE, _SPARE)
         return self._worker_pool
 
-    def _stop_workers(self) -> None:
+    def _mx_stop_workers(self) -> None:
         with Deferred():
-            pool, self._worker_pool, self._under_way = self._worker_pool, None, 0
+            pool, self._worker_pool, self._mx_under_way = self._worker_pool, None, 0
             if pool is not None:
                 pool.stop()
 
-    def _next_seed(self) -> str:
+    def _mx_next_seed(self) -> str:
         # Seeds of samples are derived from np.random.seed, without drawing from that generator.
-        self._epochs += 1
+        self._mx_epochs += 1
         drawn = np.random.get_state(legacy=False)["state"]
-        return f"{zlib.crc32(drawn['key'].tobytes())} {drawn['pos']} {self._epochs}"
+        return f"{zlib.crc32(drawn['key'].tobytes())} {drawn['pos']} {self._mx_epochs}"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_worker_pool": None, "_iter": None, "_under_way": 0, "_lock": None}
+        return {
+            **vars(self),
+            "_worker_pool": None,
+            "_iter": None,
+            "_mx_under_way": 0,
+            "_mx_lock": None,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=_new_lock())
+        vars(self).update(state, _mx_lock=_new_lock())
 
     def __del__(self) -> None:
         try:
             self.clean()
-            self._stop_workers()
+            self._mx_stop_workers()
         except (AttributeError, TypeError):  # the constructor failed, or the interpreter ends
             pass
 

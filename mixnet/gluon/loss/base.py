@@ -124,10 +124,10 @@ class Loss(HybridBlock):
             )
             raise type(error)(
                 f"{type(self).__name__} does not take ({inputs}): {str(error).rstrip('.')}."
-                f"{self._hint(*args)}"
+                f"{self._mx_hint(*args)}"
             ) from None
 
-    def _hint(self, *args: object) -> str:
+    def _mx_hint(self, *args: object) -> str:
         """Advice for inputs whose shapes do not match, with a leading space."""
         return ""
 
@@ -135,7 +135,7 @@ class Loss(HybridBlock):
         """The loss of every sample; to be overridden."""
         raise NotDefinedError(f"{type(self).__name__} does not define hybrid_forward.")
 
-    def _per_sample(self, F: ModuleType, loss: Any, sample_weight: Any) -> Any:
+    def _mx_per_sample(self, F: ModuleType, loss: Any, sample_weight: Any) -> Any:
         """The weighted loss, its mean over a sample."""
         loss = _apply_weighting(F, loss, self._weight, sample_weight)
         return F.mean(loss, axis=self._batch_axis, exclude=True)

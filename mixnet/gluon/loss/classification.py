@@ -73,7 +73,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
             factor = 1 + F.broadcast_mul(pos_weight - 1, label)
             rest = F.Activation(-F.abs(pred), act_type="softrelu") + F.relu(-pred)
             loss = pred - pred * label + factor * rest
-        return self._per_sample(F, loss, sample_weight)
+        return self._mx_per_sample(F, loss, sample_weight)
 
 
 SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
@@ -103,7 +103,7 @@ class SoftmaxCrossEntropyLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._axis, self._sparse_label, self._from_logits = axis, sparse_label, from_logits
 
-    def _hint(self, *args: object) -> str:
+    def _mx_hint(self, *args: object) -> str:
         shapes = [shape_of(each) for each in args[:2]]
         if not self._sparse_label or shapes[0] != shapes[-1]:
             return ""
@@ -125,7 +125,7 @@ class SoftmaxCrossEntropyLoss(Loss):
         else:
             label = _reshape_like(F, label, pred)
             loss = -F.sum(pred * label, axis=self._axis, keepdims=True)
-        return self._per_sample(F, loss, sample_weight)
+        return self._mx_per_sample(F, loss, sample_weight)
 
 
 SoftmaxCELoss = SoftmaxCrossEntropyLoss
@@ -201,7 +201,7 @@ class HingeLoss(_MarginLoss):
         sample_weight: Tensor | None = None,
     ) -> Any:
         """The loss ``(batch,)``; ``label`` is shaped like ``pred``, ``sample_weight`` ``(batch, 1, ...)``."""
-        return self._per_sample(F, self._shortfall(F, pred, label), sample_weight)
+        return self._mx_per_sample(F, self._shortfall(F, pred, label), sample_weight)
 
 
 class SquaredHingeLoss(_MarginLoss):
@@ -223,7 +223,7 @@ class SquaredHingeLoss(_MarginLoss):
     ) -> Any:
         """The loss ``(batch,)``; ``label`` is shaped like ``pred``, ``sample_weight`` ``(batch, 1, ...)``."""
         loss = F.square(self._shortfall(F, pred, label))
-        return self._per_sample(F, loss, sample_weight)
+        return self._mx_per_sample(F, loss, sample_weight)
 
 
 class LogisticLoss(Loss):
@@ -262,4 +262,4 @@ class LogisticLoss(Loss):
         label = _reshape_like(F, label, pred)
         if self._label_format == "signed":
             label = (label + 1.0) / 2.0
-        return self._per_sample(F, _binary_cross_entropy(F, pred, label), sample_weight)
+        return self._mx_per_sample(F, _binary_cross_entropy(F, pred, label), sample_weight)

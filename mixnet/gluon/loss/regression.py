@@ -63,7 +63,7 @@ class L1Loss(Loss):
     ) -> Any:
         """The loss ``(batch,)``; ``label`` is shaped like ``pred``, ``sample_weight`` ``(batch, 1, ...)``."""
         label = _reshape_like(F, label, pred)
-        return self._per_sample(F, F.abs(label - pred), sample_weight)
+        return self._mx_per_sample(F, F.abs(label - pred), sample_weight)
 
 
 class HuberLoss(Loss):
@@ -93,7 +93,7 @@ class HuberLoss(Loss):
         label = _reshape_like(F, label, pred)
         loss = F.abs(label - pred)
         loss = F.where(loss > self._rho, loss - 0.5 * self._rho, (0.5 / self._rho) * F.square(loss))
-        return self._per_sample(F, loss, sample_weight)
+        return self._mx_per_sample(F, loss, sample_weight)
 
 
 class PoissonNLLLoss(Loss):

@@ -21,7 +21,7 @@ class _Row:
     """The base of both sequences: adding, counting, indexing."""
 
     _children: Any
-    _is_layer = False
+    _mx_is_layer = False
 
     def add(self, *blocks: object) -> None:
         """Append blocks."""

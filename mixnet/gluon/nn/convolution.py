@@ -80,12 +80,12 @@ def convolution_repr(block: Any, weight: Any, settings: dict[str, Any], bias: An
 class _Conv(HybridBlock):
     """A convolution, or with ``op_name='Deconvolution'`` its transpose."""
 
-    _layouts: ClassVar[tuple[str, ...]]  # the usual one first
+    _mx_layouts: ClassVar[tuple[str, ...]]  # the usual one first
 
-    def _layout_and_axes(self, layout: str | None) -> tuple[str, int]:
+    def _mx_layout_and_axes(self, layout: str | None) -> tuple[str, int]:
         """The layout, which must be one of the class's, and the number of its spatial axes."""
-        layout = self._layouts[0] if layout is None else layout
-        check_layout(type(self).__name__, layout, self._layouts)
+        layout = self._mx_layouts[0] if layout is None else layout
+        check_layout(type(self).__name__, layout, self._mx_layouts)
         return layout, len(layout) - 2
 
     @check_arguments
@@ -188,7 +188,7 @@ class _Convolution(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ):
-        layout, axes = self._layout_and_axes(layout)
+        layout, axes = self._mx_layout_and_axes(layout)
         super().__init__(
             channels=channels,
             kernel_size=sizes(kernel_size, axes),
@@ -243,7 +243,7 @@ class _Transposed(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ):
-        layout, axes = self._layout_and_axes(layout)
+        layout, axes = self._mx_layout_and_axes(layout)
         self.outpad = sizes(output_padding, axes, "output_padding")
         super().__init__(
             channels=channels,
@@ -273,7 +273,7 @@ class Conv1D(_Convolution):
     __doc__ = _described(
         _Convolution, "Convolution of ``(batch, channels, width)``; its layout is ``NCW``."
     )
-    _layouts = ("NCW",)
+    _mx_layouts = ("NCW",)
 
 
 class Conv2D(_Convolution):
@@ -281,7 +281,7 @@ class Conv2D(_Convolution):
         _Convolution,
         "Convolution of ``(batch, channels, height, width)``; its layout is ``NCHW`` or ``NHWC``.",
     )
-    _layouts = ("NCHW", "NHWC")
+    _mx_layouts = ("NCHW", "NHWC")
 
 
 class Conv3D(_Convolution):
@@ -289,7 +289,7 @@ class Conv3D(_Convolution):
         _Convolution,
         "Convolution of ``(batch, channels, depth, height, width)``; its layout is ``NCDHW`` or ``NDHWC``.",
     )
-    _layouts = ("NCDHW", "NDHWC")
+    _mx_layouts = ("NCDHW", "NDHWC")
 
 
 class Conv1DTranspose(_Transposed):
@@ -297,7 +297,7 @@ class Conv1DTranspose(_Transposed):
         _Transposed,
         "Transposed convolution of ``(batch, channels, width)``; its layout is ``NCW``.",
     )
-    _layouts = ("NCW",)
+    _mx_layouts = ("NCW",)
 
 
 class Conv2DTranspose(_Transposed):
@@ -305,7 +305,7 @@ class Conv2DTranspose(_Transposed):
         _Transposed,
         "Transposed convolution of ``(batch, channels, height, width)``; its layout is ``NCHW`` or ``NHWC``.",
     )
-    _layouts = ("NCHW", "NHWC")
+    _mx_layouts = ("NCHW", "NHWC")
 
 
 class Conv3DTranspose(_Transposed):
@@ -314,4 +314,4 @@ class Conv3DTranspose(_Transposed):
         "Transposed convolution of ``(batch, channels, depth, height, width)``; its layout is "
         "``NCDHW`` or ``NDHWC``.",
     )
-    _layouts = ("NCDHW", "NDHWC")
+    _mx_layouts = ("NCDHW", "NDHWC")

@@ -21,7 +21,7 @@ _LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 class _Pooling(HybridBlock):
     """One number for every window."""
 
-    _layouts: ClassVar[tuple[str, ...]] = sum(_LAYOUTS.values(), ())
+    _mx_layouts: ClassVar[tuple[str, ...]] = sum(_LAYOUTS.values(), ())
 
     @check_arguments
     def __init__(
@@ -37,7 +37,7 @@ class _Pooling(HybridBlock):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        check_layout(type(self).__name__, layout, self._layouts)
+        check_layout(type(self).__name__, layout, self._mx_layouts)
         count = len(layout) - 2
         kernel = sizes(pool_size, count, "pool_size")
         self._kwargs = {
@@ -81,7 +81,7 @@ class MaxPool1D(_Pooling):
         kwargs: ``prefix``, ``params``.
     """
 
-    _layouts = _LAYOUTS[1]
+    _mx_layouts = _LAYOUTS[1]
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class MaxPool2D(_Pooling):
         kwargs: ``prefix``, ``params``.
     """
 
-    _layouts = _LAYOUTS[2]
+    _mx_layouts = _LAYOUTS[2]
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class MaxPool3D(_Pooling):
         kwargs: ``prefix``, ``params``.
     """
 
-    _layouts = _LAYOUTS[3]
+    _mx_layouts = _LAYOUTS[3]
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class AvgPool1D(_Pooling):
         kwargs: ``prefix``, ``params``.
     """
 
-    _layouts = _LAYOUTS[1]
+    _mx_layouts = _LAYOUTS[1]
 
     def __init__(
         self,
@@ -198,7 +198,7 @@ class AvgPool2D(_Pooling):
         kwargs: ``prefix``, ``params``.
     """
 
-    _layouts = _LAYOUTS[2]
+    _mx_layouts = _LAYOUTS[2]
 
     def __init__(
         self,
@@ -236,7 +236,7 @@ class AvgPool3D(_Pooling):
         kwargs: ``prefix``, ``params``.
     """
 
-    _layouts = _LAYOUTS[3]
+    _mx_layouts = _LAYOUTS[3]
 
     def __init__(
         self,
@@ -269,7 +269,7 @@ class GlobalMaxPool1D(_Pooling):
         kwargs: ``prefix`` and ``params`` of :class:`Block`.
     """
 
-    _layouts = _LAYOUTS[1]
+    _mx_layouts = _LAYOUTS[1]
 
     def __init__(self, layout: str = "NCW", **kwargs: Any):
         super().__init__(1, None, 0, True, True, "max", layout, **kwargs)
@@ -283,7 +283,7 @@ class GlobalMaxPool2D(_Pooling):
         kwargs: ``prefix`` and ``params`` of :class:`Block`.
     """
 
-    _layouts = _LAYOUTS[2]
+    _mx_layouts = _LAYOUTS[2]
 
     def __init__(self, layout: str = "NCHW", **kwargs: Any):
         super().__init__(1, None, 0, True, True, "max", layout, **kwargs)
@@ -297,7 +297,7 @@ class GlobalMaxPool3D(_Pooling):
         kwargs: ``prefix`` and ``params`` of :class:`Block`.
     """
 
-    _layouts = _LAYOUTS[3]
+    _mx_layouts = _LAYOUTS[3]
 
     def __init__(self, layout: str = "NCDHW", **kwargs: Any):
         super().__init__(1, None, 0, True, True, "max", layout, **kwargs)
@@ -311,7 +311,7 @@ class GlobalAvgPool1D(_Pooling):
         kwargs: ``prefix`` and ``params`` of :class:`Block`.
     """
 
-    _layouts = _LAYOUTS[1]
+    _mx_layouts = _LAYOUTS[1]
 
     def __init__(self, layout: str = "NCW", **kwargs: Any):
         super().__init__(1, None, 0, True, True, "avg", layout, **kwargs)
@@ -325,7 +325,7 @@ class GlobalAvgPool2D(_Pooling):
         kwargs: ``prefix`` and ``params`` of :class:`Block`.
     """
 
-    _layouts = _LAYOUTS[2]
+    _mx_layouts = _LAYOUTS[2]
 
     def __init__(self, layout: str = "NCHW", **kwargs: Any):
         super().__init__(1, None, 0, True, True, "avg", layout, **kwargs)
@@ -339,7 +339,7 @@ class GlobalAvgPool3D(_Pooling):
         kwargs: ``prefix`` and ``params`` of :class:`Block`.
     """
 
-    _layouts = _LAYOUTS[3]
+    _mx_layouts = _LAYOUTS[3]
 
     def __init__(self, layout: str = "NCDHW", **kwargs: Any):
         super().__init__(1, None, 0, True, True, "avg", layout, **kwargs)

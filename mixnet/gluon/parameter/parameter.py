@@ -94,7 +94,7 @@ class Parameter:
     ):
         self._creating = locks.renewed(threading.RLock())
         self.name = name
-        self._made_at = user_source()
+        self._mx_made_at = user_source()
         self._shape: tuple[int, ...] | None = None
         if shape is not None:
             extents = (shape,) if isinstance(shape, (int, np.integer)) else shape
@@ -275,7 +275,7 @@ class Parameter:
             if self._deferred_init:  # no other thread has created them meanwhile
                 all_or_nothing(self._create_arrays, [self])
 
-    def _changing(self) -> list[dict[Any, Any]]:
+    def _mx_changing(self) -> list[dict[Any, Any]]:
         return [vars(self), self._arrays]
 
     def _create_arrays(self) -> None:
@@ -684,8 +684,8 @@ class Parameter:
                 init=self.init,
                 stype=self._stype,
             )
-            if self._made_at is not None:
-                self._var._entry().node.source = self._made_at
+            if self._mx_made_at is not None:
+                self._var._entry().node.source = self._mx_made_at
             if is_np_array():
                 self._var = self._var.as_np_ndarray()
         return self._var

@@ -78,7 +78,7 @@ class RecurrentCell(Block):
         Raises:
             AssertionError: the cell is wrapped by a modifier.
         """
-        self._check_alone()
+        self._mx_check_alone()
         if not callable(func):
             raise AttributeTypeError(
                 f"begin_state: func must be a function that creates a state, such as "
@@ -93,7 +93,7 @@ class RecurrentCell(Block):
             states.append(state.as_np_ndarray() if is_np_array() else state)
         return states
 
-    def _check_alone(self) -> None:
+    def _mx_check_alone(self) -> None:
         if self._modified:
             raise CheckError(
                 f"{self.name} is inside a modifier cell (such as ZoneoutCell) and can no longer "
@@ -172,12 +172,12 @@ class RecurrentCell(Block):
         try:
             return super().forward(inputs, states)
         except (IndexError, TypeError, AttributeError, ShapeError):
-            problem = self._misfit(inputs, states)
+            problem = self._mx_misfit(inputs, states)
             if problem is None:
                 raise
             raise problem from None
 
-    def _misfit(
+    def _mx_misfit(
         self, inputs: Tensor | Sequence[Tensor], states: Sequence[Tensor]
     ) -> ShapeError | None:
         """The error for a step with such inputs and states; None if their shapes match."""
@@ -210,10 +210,10 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
 
     # A cell that carries other arrays than its states from step to step (the last output of zoneout,
     # masks of dropout) cannot be one graph, which would start again in each call. Its parts are graphs.
-    _carries = False
+    _mx_carries = False
 
-    def _run(self, *args: Any) -> Any:
-        return self.forward(*args) if _carries(self) else super()._run(*args)
+    def _mx_run(self, *args: Any) -> Any:
+        return self.forward(*args) if _carries(self) else super()._mx_run(*args)
 
     def hybrid_forward(self, F: ModuleType, x: Tensor, *args: Any, **kwargs: Any) -> Any:
         """Output and new states; to be overridden."""
@@ -223,7 +223,7 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
 
 
 def _carries(cell: Block) -> bool:
-    carries = isinstance(cell, HybridRecurrentCell) and cell._carries
+    carries = isinstance(cell, HybridRecurrentCell) and cell._mx_carries
     return carries or any(map(_carries, cell._children.values()))
 
 
@@ -266,14 +266,14 @@ class _GatedCell(HybridRecurrentCell):
         """Shape and layout of each state."""
         return [{"shape": (batch_size, self._hidden_size), "__layout__": "NC"}]
 
-    def _mapping(self) -> str:
+    def _mx_mapping(self) -> str:
         shape = self.i2h_weight.shape
         return f"{shape[1] if shape[1] else None} -> {shape[0]}"
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._mapping()})"
+        return f"{type(self).__name__}({self._mx_mapping()})"
 
-    def _maps(
+    def _mx_maps(
         self, F: Any, inputs: Any, state: Any, weights: tuple[Any, Any], biases: tuple[Any, Any]
     ) -> tuple[str, Any, Any]:
         """Prefix of the names of this step's nodes, and the maps of the inputs and of the state."""
@@ -342,7 +342,7 @@ class RNNCell(_GatedCell):
         return "rnn"
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._mapping()}, {self._activation})"
+        return f"{type(self).__name__}({self._mx_mapping()}, {self._activation})"
 
     def hybrid_forward(
         self,
@@ -356,7 +356,7 @@ class RNNCell(_GatedCell):
     ) -> Any:
         """Output and new state, which are the same."""
         weights, biases = (i2h_weight, h2h_weight), (i2h_bias, h2h_bias)
-        step, i2h, h2h = self._maps(F, inputs, states[0], weights, biases)
+        step, i2h, h2h = self._mx_maps(F, inputs, states[0], weights, biases)
         total = F.elemwise_add(i2h, h2h, name=step + "plus0")
         output = self._get_activation(F, total, self._activation, name=step + "out")
         return output, [output]
@@ -424,7 +424,7 @@ class LSTMCell(_GatedCell):
     ) -> Any:
         """Output, and the new state and cell state."""
         weights, biases = (i2h_weight, h2h_weight), (i2h_bias, h2h_bias)
-        step, i2h, h2h = self._maps(F, inputs, states[0], weights, biases)
+        step, i2h, h2h = self._mx_maps(F, inputs, states[0], weights, biases)
         total = F.elemwise_add(i2h, h2h, name=step + "plus0")
         parts = F.SliceChannel(total, num_outputs=4, name=step + "slice")
 
@@ -499,7 +499,7 @@ class GRUCell(_GatedCell):
         """Output and new state, which are the same."""
         before = states[0]
         weights, biases = (i2h_weight, h2h_weight), (i2h_bias, h2h_bias)
-        step, i2h, h2h = self._maps(F, inputs, before, weights, biases)
+        step, i2h, h2h = self._mx_maps(F, inputs, before, weights, biases)
         reset_in, update_in, new_in = F.SliceChannel(i2h, num_outputs=3, name=step + "i2h_slice")
         reset_h, update_h, new_h = F.SliceChannel(h2h, num_outputs=3, name=step + "h2h_slice")
 

@@ -55,7 +55,7 @@ class _Stack:
 
     def begin_state(self, **kwargs: object) -> list[Any]:
         """Initial states of all cells."""
-        self._check_alone()  # type: ignore[attr-defined]
+        self._mx_check_alone()  # type: ignore[attr-defined]
         return _begin_states(self._children.values(), **kwargs)
 
     def unroll(
@@ -174,7 +174,7 @@ class BidirectionalCell(HybridRecurrentCell):
 
     def begin_state(self, **kwargs: object) -> list[Any]:  # type: ignore[override]
         """Initial states of both cells."""
-        self._check_alone()
+        self._mx_check_alone()
         return _begin_states(self._children.values(), **kwargs)
 
     def unroll(

@@ -78,7 +78,7 @@ class _RNNLayer(HybridBlock):
         self._mode, self._layout, self._dropout = mode, layout, dropout
         self._dir = 2 if bidirectional else 1
         self._input_size, self._dtype = input_size, dtype
-        self._clip = {
+        self._mx_clip = {
             "lstm_state_clip_min": lstm_state_clip_min,
             "lstm_state_clip_max": lstm_state_clip_max,
             "lstm_state_clip_nan": lstm_state_clip_nan,
@@ -93,16 +93,16 @@ class _RNNLayer(HybridBlock):
                 f"RNN: activation={mode.removeprefix('rnn_')!r} is not one of {names}."
             )
         self._gates = GATES[mode]
-        self._initializers = {
+        self._mx_initializers = {
             "i2h_weight": i2h_weight_initializer,
             "h2h_weight": h2h_weight_initializer,
             "i2h_bias": i2h_bias_initializer,
             "h2h_bias": h2h_bias_initializer,
             "h2r_weight": h2r_weight_initializer,
         }
-        self._make_parameters()
+        self._mx_make_parameters()
 
-    def _make_parameters(self) -> None:
+    def _mx_make_parameters(self) -> None:
         """Weights and biases of every layer and direction, as attributes ``l0_i2h_weight`` and so on."""
         hidden_size, projection_size = self._hidden_size, self._projection_size
         rows, out = self._gates * hidden_size, projection_size or hidden_size
@@ -122,7 +122,7 @@ class _RNNLayer(HybridBlock):
                     parameter = self.params.get(
                         name,
                         shape=shape,
-                        init=self._initializers[kind],
+                        init=self._mx_initializers[kind],
                         allow_deferred_init=True,
                         dtype=self._dtype,
                     )
@@ -134,7 +134,9 @@ class _RNNLayer(HybridBlock):
         Raises:
             MXNetError: the layer projects or clips its states, which cells do not.
         """
-        if self._projection_size or any(each not in (None, False) for each in self._clip.values()):
+        if self._projection_size or any(
+            each not in (None, False) for each in self._mx_clip.values()
+        ):
             raise CheckError(
                 f"{self.name}: cells have neither projection_size nor lstm_state_clip; "
                 f"make the layer without them."
@@ -143,18 +145,18 @@ class _RNNLayer(HybridBlock):
         units = self._input_size
         with stack.name_scope():
             for layer in range(self._num_layers):
-                cells = [self._cell(f"{side}{layer}_", units) for side in "lr"[: self._dir]]
+                cells = [self._mx_cell(f"{side}{layer}_", units) for side in "lr"[: self._dir]]
                 stack.add(BidirectionalCell(cells[0], cells[1]) if self._dir == 2 else cells[0])
                 if self._dropout > 0 and layer < self._num_layers - 1:
                     stack.add(DropoutCell(self._dropout))
                 units = self._hidden_size * self._dir
         return stack
 
-    def _cell(self, prefix: str, units: int) -> HybridRecurrentCell:
+    def _mx_cell(self, prefix: str, units: int) -> HybridRecurrentCell:
         """One of the cells that this layer runs in one operator."""
         options: dict[str, Any] = {"input_size": units, "prefix": prefix}
         for kind in ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias"):
-            options[f"{kind}_initializer"] = self._initializers[kind]
+            options[f"{kind}_initializer"] = self._mx_initializers[kind]
         if self._mode == "lstm":
             return LSTMCell(self._hidden_size, **options)
         if self._mode == "gru":
@@ -187,7 +189,7 @@ class _RNNLayer(HybridBlock):
         """Shape, layout and dtype of each state."""
         raise NotDefinedError(f"{type(self).__name__} does not define state_info.")
 
-    def _state(self, batch_size: int, units: int) -> dict[str, Any]:
+    def _mx_state(self, batch_size: int, units: int) -> dict[str, Any]:
         shape = (self._num_layers * self._dir, batch_size, units)
         return {"shape": shape, "__layout__": "LNC", "dtype": self._dtype}
 
@@ -230,7 +232,7 @@ class _RNNLayer(HybridBlock):
         """
         self.skip_states = states is None
         if isinstance(inputs, NDArray):
-            self._check_inputs(inputs.shape)
+            self._mx_check_inputs(inputs.shape)
         if states is None:
             if isinstance(inputs, Symbol):
                 states = _Zeros(*self.begin_state(0, func=sym.zeros))
@@ -245,7 +247,7 @@ class _RNNLayer(HybridBlock):
                 )
         elif isinstance(states, TENSORS):
             states = [states]
-        self._check_states(inputs, states)
+        self._mx_check_states(inputs, states)
         if len(states) != len(self.state_info()):
             raise ShapeError(
                 f"{type(self).__name__} takes a list of {len(self.state_info())} first states, as "
@@ -260,7 +262,7 @@ class _RNNLayer(HybridBlock):
             )
         return super().__call__(inputs, states, sequence_length, **kwargs)
 
-    def _check_inputs(self, shape: tuple[int, ...]) -> None:
+    def _mx_check_inputs(self, shape: tuple[int, ...]) -> None:
         words = {"T": "time", "N": "batch", "C": "units"}
         title, axes = type(self).__name__, ", ".join(words[each] for each in self._layout)
         if len(shape) != 3:
@@ -274,7 +276,7 @@ class _RNNLayer(HybridBlock):
                 f"first data; these are {shape}."
             )
 
-    def _check_states(self, inputs: Any, states: Any) -> None:
+    def _mx_check_states(self, inputs: Any, states: Any) -> None:
         """Compare shapes before the number of states, in MXNet's order."""
         if isinstance(inputs, Symbol):
             return
@@ -314,7 +316,7 @@ class _RNNLayer(HybridBlock):
         swap = F.np.swapaxes if numpy else F.swapaxes
         if self._layout == "NTC":
             inputs = swap(inputs, 0, 1)
-        arrays = [inputs, self._vector(F, kwargs), *states]
+        arrays = [inputs, self._mx_vector(F, kwargs), *states]
         named = {"sequence_length": sequence_length} if self._use_sequence_length else {}
         run = F.npx.rnn if numpy else F.RNN
         outputs, *after = run(
@@ -328,13 +330,13 @@ class _RNNLayer(HybridBlock):
             p=self._dropout,
             state_outputs=True,
             mode=self._mode,
-            **self._clip,
+            **self._mx_clip,
         )
         if self._layout == "NTC":
             outputs = swap(outputs, 0, 1)
         return outputs if isinstance(states, _Zeros) else (outputs, after)
 
-    def _vector(self, F: ModuleType, parameters: dict[str, Any]) -> Any:
+    def _mx_vector(self, F: ModuleType, parameters: dict[str, Any]) -> Any:
         """All parameters as one vector, as the operator needs them: weights, then biases."""
         weights = ("i2h_weight", "h2h_weight", *(["h2r_weight"] if self._projection_size else []))
         parts = [
@@ -412,7 +414,7 @@ class RNN(_RNNLayer):
         Args:
             batch_size: number of samples.
         """
-        return [self._state(batch_size, self._hidden_size)]
+        return [self._mx_state(batch_size, self._hidden_size)]
 
 
 class LSTM(_RNNLayer):
@@ -487,7 +489,7 @@ class LSTM(_RNNLayer):
             batch_size: number of samples.
         """
         out = self._projection_size or self._hidden_size
-        return [self._state(batch_size, units) for units in (out, self._hidden_size)]
+        return [self._mx_state(batch_size, units) for units in (out, self._hidden_size)]
 
 
 class GRU(_RNNLayer):
@@ -551,4 +553,4 @@ class GRU(_RNNLayer):
         Args:
             batch_size: number of samples.
         """
-        return [self._state(batch_size, self._hidden_size)]
+        return [self._mx_state(batch_size, self._hidden_size)]

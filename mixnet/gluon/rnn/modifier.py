@@ -116,7 +116,7 @@ class ModifierCell(HybridRecurrentCell):
 
     def begin_state(self, func: Callable[..., Any] | None = sym.zeros, **kwargs: Any) -> list[Any]:  # type: ignore[override]
         """Initial states of the other cell."""
-        self._check_alone()
+        self._mx_check_alone()
         return self._with_base(lambda cell: cell.begin_state(func=func, **kwargs))
 
     def _with_base(self, call: Callable[[RecurrentCell], Result]) -> Result:
@@ -161,7 +161,7 @@ class ZoneoutCell(ModifierCell):
         super().__init__(base_cell)
         self.zoneout_outputs, self.zoneout_states = zoneout_outputs, zoneout_states
         self._prev_output: Any = None
-        self._carries = zoneout_outputs != 0
+        self._mx_carries = zoneout_outputs != 0
 
     def _alias(self) -> str:
         return "zoneout"

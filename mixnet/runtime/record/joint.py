@@ -166,7 +166,7 @@ class JointStep:
         self._before: list[int] = []  # how many entries the segments had before the sums
         self.is_complete = False
 
-    def _changing(self) -> list[dict[str, Any]]:
+    def _mx_changing(self) -> list[dict[str, Any]]:
         return [vars(self)]
 
     # ---- recording ------------------------------------------------------------------------------

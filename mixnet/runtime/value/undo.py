@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 class Owner(Protocol):
     """An object with other state than arrays that has to be restored."""
 
-    def _changing(self) -> Iterable[dict[Any, Any]]:
+    def _mx_changing(self) -> Iterable[dict[Any, Any]]:
         """The dicts that a change may write to: attributes, counts."""
 
 
@@ -63,7 +63,7 @@ def all_or_nothing(work: Callable[[], Result], owners: Sequence[Owner] = ()) -> 
     owned, copies = owners_before.copy(), []
     for owner in {id(each): each for each in owners}.values() if len(owners) > 1 else owners:
         owned[id(owner)] = owner
-        for each in owner._changing():
+        for each in owner._mx_changing():
             copies.append((each, each.copy()))
     # Weak: if an interrupt prevents the cleanup, nothing is noted for a scope that has ended.
     writes.owners, state.undo = owned, weakref.ref(writes)

@@ -56,7 +56,7 @@ def of_block(
             return block(*arguments)
         return calls.outside(loss, calls.run(block, arguments[:-1]), arguments[-1])
 
-    parameters = block._all_parameters()
+    parameters = block._mx_all_parameters()
     trainable = [name for name, each in parameters.items() if each.grad_req != "null"]
     notes = [] if not train or trainable else ["There are no gradients: no parameter requires one."]
     count = len(leaves)
@@ -90,7 +90,7 @@ def of_block(
 
 def _last_inputs(block: HybridBlock, loss: object) -> Sequence[Any]:
     """The specs of a call that there was."""
-    for specs, structure, _ in block._cache:
+    for specs, structure, _ in block._mx_cache:
         if (
             loss is None
             and structure[0] is tuple

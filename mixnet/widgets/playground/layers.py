@@ -114,7 +114,7 @@ class Layers:
             object.__setattr__(parent, name, block)  # a block refuses another class
         parent._children[name] = block
         # The graphs of all enclosing blocks contain the old block.
-        for each in self._net._walk():
+        for each in self._net._mx_walk():
             if isinstance(each, HybridBlock):
                 each._clear_cached_op()
 

@@ -92,7 +92,7 @@ def scenario(line: tuple[str, int], time: int, again: int = 0) -> bool:
         # Between two calls of workers there is nothing to end: they wait for the next epoch.
         assert len(left) == len(processes), (where, left)
     assert epoch(loader) == list(range(COUNT)), where
-    loader._stop_workers()
+    loader._mx_stop_workers()
     assert not children(), where
     assert not multiprocessing.active_children()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, where
@@ -106,7 +106,7 @@ def main() -> None:
     with Injector() as all_lines:
         loader = make()
         epoch(loader)
-    loader._stop_workers()
+    loader._mx_stop_workers()
     came = 0
     lines = [each for each in all_lines.lines if "queues" not in each[0]]
     part, parts = int(sys.argv[1]), int(sys.argv[2])

@@ -410,14 +410,14 @@ def test_threads_may_iterate_over_one_loader(way: dict) -> None:
                 break
 
     all_at_once(3, read)
-    loader._stop_workers()
+    loader._mx_stop_workers()
 
 
 def test_an_epoch_whose_workers_were_stopped_says_so() -> None:
     loader = data.DataLoader(data.ArrayDataset(np.arange(40.0)), batch_size=4, num_workers=1)
     batches = iter(loader)
     next(batches)
-    loader._stop_workers()  # as an iteration in another thread does that was interrupted
+    loader._mx_stop_workers()  # as an iteration in another thread does that was interrupted
     with pytest.raises(mx.MXNetError, match=r"workers of this DataLoader were stopped.*new epoch"):
         next(batches)
     assert len(list(loader)) == 10

@@ -49,7 +49,7 @@ for turn in range(12):
         while time.monotonic() < end:
             for batch in loader:
                 pass
-            loader._stop_workers()
+            loader._mx_stop_workers()
     except KeyboardInterrupt:
         pass
     found, is_pressed = None, False
@@ -64,7 +64,7 @@ for turn in range(12):
     assert found == list(range(60)), found
     pids = {str(each.pid) for each in loader._worker_pool._processes}
     assert set(children()) == pids, (children(), pids)
-loader._stop_workers()
+loader._mx_stop_workers()
 assert not children(), children()
 print("done", flush=True)
 """

@@ -21,7 +21,7 @@ class Counts:
         self.by_name = {"a": 1}
         self.total = 1
 
-    def _changing(self) -> list[dict]:
+    def _mx_changing(self) -> list[dict]:
         return [vars(self), self.by_name]
 
 

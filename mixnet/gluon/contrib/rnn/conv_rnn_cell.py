@@ -129,7 +129,7 @@ class _BaseConvRNNCell(HybridRecurrentCell):
             f"{type(self).__name__} does not define hybrid_forward(self, F, inputs, states, ...)."
         )
 
-    def _maps(self, F: Any, inputs: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
+    def _mx_maps(self, F: Any, inputs: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
         """The convolutions of the inputs and of the state."""
         i2h_weight, h2h_weight, i2h_bias, h2h_bias = parameters
         step = f"t{self._counter}_"
@@ -158,7 +158,7 @@ class _ConvRNNCell(_BaseConvRNNCell):
     ) -> Any:
         """Output and new state, which are the same."""
         parameters = (i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        i2h, h2h = self._maps(F, inputs, states[0], parameters)
+        i2h, h2h = self._mx_maps(F, inputs, states[0], parameters)
         name = f"t{self._counter}_out"
         output = self._get_activation(F, i2h + h2h, self._activation, name=name)
         return output, [output]
@@ -187,7 +187,7 @@ class _ConvLSTMCell(_BaseConvRNNCell):
         """Output, and the new state and cell state."""
         step = f"t{self._counter}_"
         parameters = (i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        i2h, h2h = self._maps(F, inputs, states[0], parameters)
+        i2h, h2h = self._mx_maps(F, inputs, states[0], parameters)
         parts = F.SliceChannel(
             i2h + h2h, num_outputs=4, axis=self._channel_axis, name=step + "slice"
         )
@@ -221,7 +221,7 @@ class _ConvGRUCell(_BaseConvRNNCell):
         """Output and new state, which are the same."""
         step = f"t{self._counter}_"
         parameters = (i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        i2h, h2h = self._maps(F, inputs, states[0], parameters)
+        i2h, h2h = self._mx_maps(F, inputs, states[0], parameters)
         cut = {"num_outputs": 3, "axis": self._channel_axis}
         reset_in, update_in, new_in = F.SliceChannel(i2h, name=step + "i2h_slice", **cut)
         reset_h, update_h, new_h = F.SliceChannel(h2h, name=step + "h2h_slice", **cut)

@@ -36,7 +36,7 @@ class VariationalDropoutCell(ModifierCell):
         AssertionError: ``drop_states`` for a bidirectional cell, which has no steps.
     """
 
-    _carries = True
+    _mx_carries = True
 
     def __init__(
         self,
@@ -161,8 +161,8 @@ class LSTMPCell(_GatedCell):
     def _alias(self) -> str:
         return "lstmp"
 
-    def _mapping(self) -> str:
-        return f"{super()._mapping()} -> {self.h2r_weight.shape[0]}"
+    def _mx_mapping(self) -> str:
+        return f"{super()._mx_mapping()} -> {self.h2r_weight.shape[0]}"
 
     def state_info(self, batch_size: int = 0) -> Any:
         """Shape and layout of the state and of the cell state."""
@@ -182,7 +182,7 @@ class LSTMPCell(_GatedCell):
     ) -> Any:
         """Output, and the new state and cell state."""
         weights, biases = (i2h_weight, h2h_weight), (i2h_bias, h2h_bias)
-        step, i2h, h2h = self._maps(F, inputs, states[0], weights, biases)
+        step, i2h, h2h = self._mx_maps(F, inputs, states[0], weights, biases)
         parts = F.SliceChannel(i2h + h2h, num_outputs=4, name=step + "slice")
         enter, forget, new, leave = [
             F.Activation(part, act_type="tanh" if name == "c" else "sigmoid", name=step + name)
