@@ -102,7 +102,7 @@ def renewed(lock: object) -> Any:
     return lock
 
 
-class cached_property(functools.cached_property[T]):
+class cached_property(functools.cached_property[T]):  # noqa: TID251
     """``functools.cached_property`` that a forked process can read.
 
     Python 3.11 holds a lock of the class while a value is computed, which a thread of the parent may have
