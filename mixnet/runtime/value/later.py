@@ -36,12 +36,12 @@ class Later:
         self.lock = locks.make("later")
         self.references: list[weakref.ref[Value]] = []
         self.before: dict[int, Value] = {}  # by slot: the previous value of the holder
+        left_to_workers.add(self)
 
     def pending(self, specs: Sequence[Spec]) -> list[Value]:
         """New values that the task will fill."""
         values = [Value(spec, None, self, slot) for slot, spec in enumerate(specs)]
         self.references += map(weakref.ref, values)
-        left_to_workers.add(self)
         return values
 
     def pending_values(self, only_new: bool) -> Iterable[Value]:
