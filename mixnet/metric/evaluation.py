@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -130,8 +131,8 @@ class EvalMetric:
     def _settle(self) -> None:
         """Wait for what the devices have added."""
         for totals, local in ((self._pending, True), (self._earlier, False)):
-            for sums in () if totals is None else totals.take():
-                self._absorb(sums, local)
+            if totals is not None:
+                totals.take(partial(self._absorb, local=local))
 
     def _absorb(self, sums: np.ndarray, local: bool) -> None:
         total, count = float(sums[0]), type(self._zero)(sums[1])
