@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from mixnet import config
 from mixnet.base import AttributeValueError
@@ -104,3 +104,11 @@ def using(kind: str) -> Iterator[Engine]:
             engine.stop()
         finally:  # stopping may take long, and be interrupted
             current.leave(scope)
+
+
+def whole_or_not_at_all() -> AbstractContextManager[object]:
+    """A scope for pushing tasks that belong together: Ctrl-C is deferred to its end.
+
+    The naive engine runs them inside, which may take long, so Ctrl-C is not deferred there.
+    """
+    return nullcontext() if current.naive else Deferred()
