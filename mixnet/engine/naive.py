@@ -29,7 +29,7 @@ class NaiveEngine(Engine):
         _engines.add(self)
 
     def _reserve(self, task: Task) -> None:
-        with self._changed:
+        with self._lock:
             self._thread_of[task] = threading.get_ident()
             for var in task.writes:
                 var.pushed += 1
@@ -40,7 +40,7 @@ class NaiveEngine(Engine):
 
     def release(self, task: Task) -> None:
         """Drop a task that will not run: there are no workers."""
-        with self._changed:
+        with self._lock:
             self._thread_of.pop(task, None)
             for var in task.writes:
                 var.holders.discard(task)
@@ -86,7 +86,7 @@ class NaiveEngine(Engine):
             return
         this = threading.get_ident()
         try:
-            with self._changed:
+            with self._lock:
                 if self._waiting_for_all:  # they do not wait for who waits for them
                     self._changed.notify_all()
                 while self._threads_that_write(var) - {this}:
@@ -113,7 +113,7 @@ class NaiveEngine(Engine):
     def wait_for_all(self) -> None:
         this = threading.get_ident()
         try:
-            with self._changed:
+            with self._lock:
                 tasks = {task for task, thread in self._thread_of.items() if thread != this}
                 if this in self._thread_of.values():
                     self._waiting_for_all.add(this)
