@@ -277,7 +277,7 @@ class MXIndexedRecordIO(MXRecordIO):
         self.idx, self.keys = {}, []
         try:
             if self.writable:
-                self.fidx = open_file(self.idx_path, self.flag, buffering=1)
+                self.fidx = open_file(self.idx_path, self.flag, buffering=1, encoding="utf-8")
             else:
                 self.fidx = open_file(self.idx_path, "rb")
                 self._read_index()

@@ -56,7 +56,8 @@ def main() -> None:
         packages = needed()
     except PackageNotFoundError as error:
         raise SystemExit(f"{error} is not installed: pip install -e '.[lab]' first.") from None
-    FILE.write_text(HEAD + "".join(f"{name}=={version}\n" for name, version in packages.items()))
+    lines = "".join(f"{name}=={version}\n" for name, version in packages.items())
+    FILE.write_text(HEAD + lines, encoding="utf-8")
     print(f"{len(packages)} versions in {FILE}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -29,8 +30,15 @@ def _is_in(filename: str, folders: tuple[str, ...]) -> bool:
     return any(folder in filename for folder in folders)
 
 
+def press(frame: FrameType) -> None:
+    """Call the handler of SIGINT, as Python does after Ctrl-C."""
+    handler = signal.getsignal(signal.SIGINT)
+    assert callable(handler)
+    handler(signal.SIGINT, frame)
+
+
 def interrupted(at: int, folders: tuple[str, ...], work: Callable[[], object]) -> str | None:
-    """Run ``work`` with a KeyboardInterrupt before the ``at``-th line that runs in these folders.
+    """Run ``work`` with Ctrl-C before the ``at``-th line that runs in these folders.
 
     The way out of a ``with`` block, a ``try:`` and, since Python 3.12, every round of a comprehension count
     as lines to a tracer, but not to Python's signal handling: no interrupt comes there. (Raised at such a
@@ -59,7 +67,7 @@ def interrupted(at: int, folders: tuple[str, ...], work: Callable[[], object]) -
             if not left:
                 sys.settrace(None)
                 place = f"{Path(name).name}:{line} {frame.f_code.co_name}"
-                raise KeyboardInterrupt(place)
+                press(frame)
         elif event == "return":
             before.pop(id(frame), None)
         return trace_lines

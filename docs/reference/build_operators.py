@@ -180,7 +180,7 @@ def main() -> int:
         if path.name not in made:
             path.unlink()
     for name, text in made.items():
-        (FOLDER / name).write_text(text)
+        (FOLDER / name).write_text(text, encoding="utf-8")
     print(f"{len(made)} pages in {FOLDER}")
     return 0
 

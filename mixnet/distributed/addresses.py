@@ -46,7 +46,7 @@ def free_port(address: str = "") -> int:
     with socket.socket() as probe:
         probe.bind((address, 0))
         of_the_system = int(probe.getsockname()[1])
-    end = int(_AUTOMATIC.read_text().split()[0]) if _AUTOMATIC.exists() else 32768
+    end = int(_AUTOMATIC.read_text(encoding="utf-8").split()[0]) if _AUTOMATIC.exists() else 32768
     chance = random.SystemRandom()  # not the program's: seeded ranks would choose the same
     for _ in range(100 if end > 2 * _LOWEST else 0):
         port = chance.randrange(_LOWEST, end)

@@ -128,7 +128,7 @@ class Agreement:
         self.speak()  # the thread that noted them may have been interrupted
         if not number and self.difference is None:
             return
-        with self._changed:
+        with self._lock:
             while number and number not in self._agreed and not is_over():
                 if self.difference is not None:
                     break
@@ -140,7 +140,7 @@ class Agreement:
     def hear(self, message: dict[str, Any]) -> None:
         """Process a message from the scheduler."""
         answer = None
-        with self._changed:
+        with self._lock:
             if "agreed" in message:
                 self._agreed.add(message["agreed"])
             if "asked" in message:
@@ -158,13 +158,13 @@ class Agreement:
 
     def end(self, error: DisagreementError) -> None:
         """Let no exchange go on, unless there is another error already."""
-        with self._changed:
+        with self._lock:
             self.difference = self.difference or error
             self._changed.notify_all()
 
     def wake(self) -> None:
         """Wake all waiting threads, so that they check again whether it is over."""
-        with self._changed:
+        with self._lock:
             self._changed.notify_all()
 
 

@@ -177,7 +177,7 @@ def measure(
             "device_seconds": device_seconds,
             "compression": None if compression is None else dict(compression),
         }
-        Path(folder, "settings.json").write_text(json.dumps(settings))
+        Path(folder, "settings.json").write_text(json.dumps(settings), encoding="utf-8")
         status = _Status(counts, progress)
         try:
             answers = [_run(count, folder, timeout, status) for count in counts]
@@ -346,7 +346,7 @@ def _run(count: int, folder: str, timeout: float, status: _Status) -> dict[str, 
             f"measure: the job of {count} workers failed (exit code {job.returncode}). It "
             f"printed:\n{_end_of(out)}"
         )
-    measured: dict[str, Any] = json.loads(answer.read_text())
+    measured: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
     return measured
 
 
@@ -369,7 +369,7 @@ def _output(job: subprocess.Popen[str], timeout: float, look: Callable[[], None]
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except OSError:  # not written yet
         return ""
 

@@ -15,7 +15,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -45,14 +44,13 @@ from mixnet.distributed.job import Job, JobError, WorkerLostError, find_job
 from mixnet.distributed.lines import quiet
 from mixnet.distributed.member import Member
 from mixnet.distributed.turns import CHECK_SECONDS, Turn, Turns, finished
-from mixnet.engine.current import current
+from mixnet.engine.current import current, whole_or_not_at_all
 from mixnet.engine.engine import mark_reported
 from mixnet.engine.task import Done
 from mixnet.engine.timeline import timeline
 from mixnet.engine.variable import Var
 from mixnet.ops.schema.over_devices import AXIS, Exchange
 from mixnet.private_jax.jobs import connected_client
-from mixnet.process.interrupt import Deferred
 from mixnet.process.source import function_name, user_line
 from mixnet.process.tracebacks import print_error, show, show_in_notebook
 from mixnet.runtime.devices.meeting import join_workers
@@ -551,14 +549,6 @@ def _padded(content: bytes, size: int) -> np.ndarray:
     room = np.zeros(1 << max(0, size - 1).bit_length(), np.uint8)
     room[: len(content)] = np.frombuffer(content, np.uint8)
     return room
-
-
-def whole_or_not_at_all() -> AbstractContextManager[object]:
-    """A scope for pushing exchanges, which all processes have to push: Ctrl-C is deferred to its end.
-
-    The naive engine waits for the others inside, so Ctrl-C is not deferred there.
-    """
-    return nullcontext() if current.naive else Deferred()
 
 
 @lru_cache(maxsize=4096)

@@ -107,7 +107,8 @@ class Wire:
     def __init__(self, connection: socket.socket):
         self._connection = connection
         self._connection.setblocking(False)
-        self._using, self._changed = threading.Lock(), threading.Condition()
+        self._using, self._lock = threading.Lock(), threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._rest = b""
         self._unsent = bytearray()
         self._queued = self._sent = 0  # bytes so far
@@ -148,23 +149,25 @@ class Wire:
         Raises:
             OSError: the connection is broken.
         """
-        with self._changed:
-            self._unsent.extend(content)
-            self._queued += len(content)
-            end = self._queued
-            while self._is_sending and self._sent < end:
-                self._changed.wait()
-            if self._sent >= end:
-                return
-            self._is_sending = True
+        sends = False  # whether this thread empties the buffer
         try:
+            with self._lock:
+                self._unsent.extend(content)
+                self._queued += len(content)
+                end = self._queued
+                while self._is_sending and self._sent < end:
+                    self._changed.wait()
+                if self._sent >= end:
+                    return
+                self._is_sending = sends = True
             while self._sent < end:
                 if not self._send_some():
                     _poll(self._connection, select.POLLOUT).poll()
         finally:
-            with self._changed:
-                self._is_sending = False
-                self._changed.notify_all()
+            if sends:
+                with self._lock:
+                    self._is_sending = False
+                    self._changed.notify_all()
 
     def _send_some(self) -> bool:
         """Send what can be sent without waiting; returns whether that is anything."""

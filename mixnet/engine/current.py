@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from mixnet import config
 from mixnet.base import AttributeValueError
 from mixnet.engine.engine import Engine
 from mixnet.engine.naive import NaiveEngine
 from mixnet.engine.threaded import ThreadedEngine
+from mixnet.process.interrupt import Deferred
 
 
 def make(kind: str) -> Engine:
@@ -37,6 +38,10 @@ def make(kind: str) -> Engine:
     )
 
 
+Scope = tuple[str, Engine]
+"""A kind, and an engine of this kind."""
+
+
 class Current:
     """Holds the current engine."""
 
@@ -44,12 +49,28 @@ class Current:
         self.kind: str = config.get("MXNET_ENGINE_TYPE")
         self.engine: Engine = make(self.kind)
         self.naive = self.kind == "NaiveEngine"
+        # That of the process and open ones, the latest last. Scopes of two threads may end in any order.
+        self._scopes: list[Scope] = [(self.kind, self.engine)]
 
-    def switch(self, kind: str, engine: Engine) -> None:
-        """Use another engine from now on."""
-        self.kind, self.engine, self.naive = kind, engine, kind == "NaiveEngine"
-        for listener in _listeners:
-            listener(self.naive)
+    def enter(self, scope: Scope) -> None:
+        """Use another engine until ``leave``."""
+        self._scopes.append(scope)
+        self._use_latest()
+
+    def leave(self, scope: Scope) -> None:
+        """Use the engine of another scope that is still open, or that of the process."""
+        with Deferred():
+            if scope in self._scopes:  # else it was interrupted when it began
+                self._scopes.remove(scope)
+            self._use_latest()
+
+    def _use_latest(self) -> None:
+        used = None
+        while used is not self._scopes[-1]:  # another thread may enter or leave one meanwhile
+            used = kind, engine = self._scopes[-1]
+            self.kind, self.engine, self.naive = kind, engine, kind == "NaiveEngine"
+            for listener in _listeners:
+                listener(self.naive)
 
 
 _listeners: list[Callable[[bool], None]] = []
@@ -66,17 +87,28 @@ def on_switch(listener: Callable[[bool], None]) -> Callable[[bool], None]:
 def using(kind: str) -> Iterator[Engine]:
     """``with mx.engine.using("NaiveEngine"):`` use another engine inside the scope, in all threads.
 
-    The previous engine finishes its tasks first.
+    The previous engine finishes its tasks first. Of several scopes at a time, in as many threads, the one
+    that was entered last decides.
 
     Args:
         kind: ``'NaiveEngine'``, ``'ThreadedEngine'`` or another value of ``MXNET_ENGINE_TYPE``.
     """
     engine = make(kind)
-    before = current.kind, current.engine
+    scope = kind, engine
     current.engine.wait_for_all()
-    current.switch(kind, engine)
     try:
+        current.enter(scope)
         yield engine
     finally:
-        engine.stop()
-        current.switch(*before)
+        try:
+            engine.stop()
+        finally:  # stopping may take long, and be interrupted
+            current.leave(scope)
+
+
+def whole_or_not_at_all() -> AbstractContextManager[object]:
+    """A scope for pushing tasks that belong together: Ctrl-C is deferred to its end.
+
+    The naive engine runs them inside, which may take long, so Ctrl-C is not deferred there.
+    """
+    return nullcontext() if current.naive else Deferred()

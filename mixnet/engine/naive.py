@@ -25,10 +25,11 @@ class NaiveEngine(Engine):
         self._changed = threading.Condition(self._lock)  # type: ignore[arg-type]
         self._thread_of: dict[Task, int] = {}  # tasks that have not ended
         self._waits_for: dict[int, Var] = {}  # thread -> what it waits for
+        self._waiting_for_all: set[int] = set()  # threads whose work waits for all tasks
         _engines.add(self)
 
     def _reserve(self, task: Task) -> None:
-        with self._changed:
+        with self._lock:
             self._thread_of[task] = threading.get_ident()
             for var in task.writes:
                 var.pushed += 1
@@ -39,7 +40,7 @@ class NaiveEngine(Engine):
 
     def release(self, task: Task) -> None:
         """Drop a task that will not run: there are no workers."""
-        with self._changed:
+        with self._lock:
             self._thread_of.pop(task, None)
             for var in task.writes:
                 var.holders.discard(task)
@@ -85,7 +86,9 @@ class NaiveEngine(Engine):
             return
         this = threading.get_ident()
         try:
-            with self._changed:
+            with self._lock:
+                if self._waiting_for_all:  # they do not wait for who waits for them
+                    self._changed.notify_all()
                 while self._threads_that_write(var) - {this}:
                     self._waits_for[this] = var
                     self._check_circle(this)
@@ -100,21 +103,45 @@ class NaiveEngine(Engine):
 
     def _check_circle(self, this: int) -> None:
         """Refuse to wait for a thread that waits for this one, directly or indirectly."""
-        visited = {this}
-        writers = self._threads_that_write(self._waits_for[this]) - visited
-        while writers:
-            visited |= writers
-            awaited = [self._waits_for[each] for each in writers if each in self._waits_for]
-            writers = {thread for var in awaited for thread in self._threads_that_write(var)}
-            if this in writers:
-                raise MXNetError(
-                    "Two threads wait for each other's work. Read the variable's content before pushing, "
-                    "or wait outside the work."
-                )
-            writers -= visited
+        writers = self._threads_that_write(self._waits_for[this]) - {this}
+        if any(this in self._below(each) for each in writers):
+            raise MXNetError(
+                "Two threads wait for each other's work. Read the variable's content before pushing, "
+                "or wait outside the work."
+            )
 
     def wait_for_all(self) -> None:
+        this = threading.get_ident()
+        try:
+            with self._lock:
+                tasks = {task for task, thread in self._thread_of.items() if thread != this}
+                if this in self._thread_of.values():
+                    self._waiting_for_all.add(this)
+                    self._changed.notify_all()
+                while self._others_to_wait_for(tasks):
+                    locks.about_to_wait("tasks of other threads", self._lock)
+                    self._changed.wait()
+        finally:
+            self._waiting_for_all.discard(this)
+            locks.ends_waiting()
         self._raise_unreported()
+
+    def _others_to_wait_for(self, tasks: set[Task]) -> set[int]:
+        """The threads that run these tasks; work does not wait for threads that wait for it."""
+        threads = {self._thread_of[task] for task in tasks if task in self._thread_of}
+        if threading.get_ident() not in self._waiting_for_all:
+            return threads
+        return {each for each in threads if not self._waiting_for_all & self._below(each)}
+
+    def _below(self, thread: int) -> set[int]:
+        """A thread and those that it waits for, directly or indirectly."""
+        found, left = {thread}, [thread]
+        while left:
+            var = self._waits_for.get(left.pop())
+            new = self._threads_that_write(var) - found if var is not None else set()
+            found |= new
+            left += new
+        return found
 
     def stop(self) -> None:
         """Nothing to do: nothing is pending and there are no workers."""
@@ -131,6 +158,7 @@ def _after_fork_in_child() -> None:
             task: thread for task, thread in engine._thread_of.items() if thread == this
         }
         engine._waits_for = {}
+        engine._waiting_for_all = set()
         engine._lock = locks.make("engine")
         engine._changed = threading.Condition(engine._lock)  # type: ignore[arg-type]
 

@@ -25,7 +25,7 @@ import heapq
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import copy_context
 from typing import Any
 
@@ -85,6 +85,7 @@ class ThreadedEngine(Engine):
         self._waiters = 0
         self._pools: dict[str, Pool] = {}
         self._pending: set[Task] = set()
+        self._waiting_for_all: set[Task] = set()  # tasks whose work waits for all others
         self._quick: deque[Task] = deque()  # ready tasks that need no worker
         self._stopping = False
         self._thread = _OfThread()
@@ -168,7 +169,10 @@ class ThreadedEngine(Engine):
         name = f"mixnet {pool.name} {len(pool.threads)}"
         thread = threading.Thread(target=self._serve, args=(pool,), name=name, daemon=True)
         pool.threads.append(thread)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:  # the system allows no more: a thread that waits runs the task
+            pool.threads.remove(thread)
 
     def _pool(self, resource: str) -> Pool:
         kind = resource.partition(":")[0]
@@ -385,6 +389,9 @@ class ThreadedEngine(Engine):
             running = self._thread.tasks
             if running:
                 running[-1].waits_for = var
+                if self._waiting_for_all:  # they do not wait for who waits for them
+                    with self._lock:
+                        self._changed.notify_all()
             try:
                 self._wait(lambda: var.version >= target, lambda: var.holders)
             finally:
@@ -401,17 +408,49 @@ class ThreadedEngine(Engine):
     def _wait_quietly(self) -> None:
         mine = self._thread.tasks
         rest: set[Task] = set()
+        added: set[Task] = set()
 
         def left() -> set[Task]:
             rest.difference_update([task for task in rest if task.state is State.DONE])
-            return rest
+            return rest - self._behind_waits_for_all(mine) if mine else rest
 
-        # Twice, since tasks such as Python operators may push more. Not until none are left: another
-        # thread may go on pushing forever.
-        for _ in range(2):
-            with self._lock:
-                rest.update(task for task in self._pending if task not in mine)
-            self._wait(lambda: not left(), left)
+        try:
+            # Twice, since tasks such as Python operators may push more. Not until none are left: another
+            # thread may go on pushing forever.
+            for _ in range(2):
+                with self._lock:
+                    rest.update(task for task in self._pending if task not in mine)
+                    added.update(task for task in mine if task not in self._waiting_for_all)
+                    self._waiting_for_all |= added
+                    if added:
+                        self._changed.notify_all()
+                self._wait(lambda: not left(), left)
+        finally:
+            self._waiting_for_all -= added
+
+    def _behind_waits_for_all(self, mine: Sequence[Task]) -> set[Task]:
+        """What work that waits for all, in this thread, does not wait for: it would wait for itself.
+
+        That is work in other threads that waits for all, too, or for work of this thread, and what comes
+        after it. A task that has not begun and comes after this work is not among it, but an error.
+        """
+        others = self._waiting_for_all - set(mine)
+        others.update(each for each in self._after(mine) if each.waits_for is not None)
+        return self._after(others) - set(mine)
+
+    def _after(self, tasks: Iterable[Task]) -> set[Task]:
+        """These tasks and those that wait for them, directly or indirectly; called with the lock."""
+        found = set(tasks)
+        left = list(found)
+        running = [each for each in self._pending if each.waits_for is not None]
+        while left:
+            task = left.pop()
+            queues = [var.queue for var in task.reads + task.writes if task in var.holders]
+            new = {each for queue in queues for each, _ in queue}
+            new.update(each for each in running if _waits_for(each, task))
+            left += new - found
+            found |= new
+        return found
 
     def _wait(self, until: Callable[[], bool], blockers: Callable[[], Iterable[Task]]) -> None:
         """Run ready tasks until ``until()``, which is called with the lock; called without the lock."""
@@ -541,6 +580,10 @@ class ThreadedEngine(Engine):
 
 
 _ASK_AGAIN = 1_000_000_000  # nanoseconds
+
+
+def _waits_for(task: Task, other: Task) -> bool:
+    return task.waits_for is not None and other in task.waits_for.holders
 
 
 def _queues(task: Task, var: Var) -> bool:

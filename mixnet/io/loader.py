@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from mixnet import engine
 from mixnet.base import MXNetError
 from mixnet.context import cpu
+from mixnet.engine.current import whole_or_not_at_all
 from mixnet.engine.variable import Var
 from mixnet.io.batch import DataBatch, DataDesc
 from mixnet.io.iterator import DataIter
@@ -225,22 +226,30 @@ class MXDataIter(DataIter):
             self._push()
 
     def _push(self) -> None:
+        """Make a batch, or push the tasks that do. After Ctrl-C there is none, or a whole one."""
         reader, ticket = self._reader, _Ticket(self._pushed)
         generation = reader.generation
-        begin, self._begin = self._begin, None
-        self._pushed += 1
         size = self.batch_size
         # At least 8 samples a task, so that scheduling costs little of it.
         step = max(-(-size // max(self.handle.workers, 1)), min(size, 8))
         parts = [(at, min(at + step, size)) for at in range(0, size, step)]
-        read = partial(reader.read, ticket, generation, begin, self._epoch)
-        self._queue.append(ticket)
-        if not self.handle.prefetch:
-            read()
-            for part in parts:
-                reader.fill(ticket, generation, *part)
+        read = partial(reader.read, ticket, generation, self._begin, self._epoch)
+        if self.handle.prefetch:
+            with whole_or_not_at_all():
+                self._push_tasks(ticket, read, parts)
+                self._begin, self._pushed = None, self._pushed + 1
+                self._queue.append(ticket)
             return
-        name = self.handle.name
+        read()
+        self._begin, self._pushed = None, self._pushed + 1
+        for part in parts:
+            reader.fill(ticket, generation, *part)
+        self._queue.append(ticket)
+
+    def _push_tasks(
+        self, ticket: _Ticket, read: Callable[[], None], parts: Sequence[tuple[int, int]]
+    ) -> None:
+        reader, name = self._reader, self.handle.name
         raw = Var(f"{name} samples")
         # Earlier batches first: nothing is gained by a later one that is ready before them.
         priority = -ticket.number
@@ -248,7 +257,7 @@ class MXDataIter(DataIter):
         ticket.variables = [raw]
         for part in parts:
             var = Var(f"{name} batch")
-            fill = partial(reader.fill, ticket, generation, *part)
+            fill = partial(reader.fill, ticket, reader.generation, *part)
             engine.push(fill, (raw,), (var,), "io", priority, name=f"{name} make")
             ticket.variables.append(var)
 

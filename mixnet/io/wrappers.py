@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from mixnet import engine
 from mixnet.base import CheckError, ObjectKindError
-from mixnet.engine.current import current
+from mixnet.engine.current import current, whole_or_not_at_all
 from mixnet.engine.variable import Var
 from mixnet.io.batch import DataBatch, DataDesc
 from mixnet.io.iterator import DataIter
@@ -140,18 +141,18 @@ class PrefetchingIter(_OverIterators):
         self._has_failed = False
         self._prefetch()
 
-    def _prefetch(self, only_failed: bool = False) -> None:
+    def _prefetch(self) -> None:
         room = self.next_batch
-        for i, (iterator, variable) in enumerate(zip(self.iters, self._variables, strict=True)):
-            if only_failed and variable.error is None:
-                continue
 
-            def work(i: int = i, iterator: Any = iterator) -> None:
-                room[i] = None
-                with contextlib.suppress(StopIteration):
-                    room[i] = iterator.next()
+        def work(i: int, iterator: Any) -> None:
+            room[i] = None
+            with contextlib.suppress(StopIteration):
+                room[i] = iterator.next()
 
-            engine.push(work, (), (variable,), "io", name=f"{type(iterator).__name__}.next")
+        with whole_or_not_at_all():
+            for i, (iterator, variable) in enumerate(zip(self.iters, self._variables, strict=True)):
+                name = f"{type(iterator).__name__}.next"
+                engine.push(partial(work, i, iterator), (), (variable,), "io", name=name)
 
     @staticmethod
     def _described(described_by_iterator: Iterable[Any], renames: Any) -> list[Any]:
@@ -177,12 +178,16 @@ class PrefetchingIter(_OverIterators):
         return self._described((each.provide_label for each in self.iters), self.rename_label)
 
     def _settle(self) -> None:
-        """Wait for the next batches; one whose error was raised before is prepared again."""
+        """Wait for the next batches.
+
+        One whose error was raised before is prepared again. Of several iterators, each may have gone on or
+        not, so the error is raised until ``reset``.
+        """
         for variable in self._variables:
             current.engine.settle(variable)
-        if self._has_failed:
+        if self._has_failed and self.n_iter == 1:
             self._has_failed = False
-            self._prefetch(only_failed=True)
+            self._prefetch()
         try:
             for variable in self._variables:
                 engine.wait_for_var(variable)

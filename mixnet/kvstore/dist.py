@@ -20,8 +20,8 @@ from mixnet.base import MXNetError, ShapeError
 from mixnet.context import Context
 from mixnet.distributed.buckets import buckets
 from mixnet.distributed.exchanges import Copies, Shaped, gathered, sums
-from mixnet.distributed.processes import World, whole_or_not_at_all, world
-from mixnet.engine.current import current
+from mixnet.distributed.processes import World, world
+from mixnet.engine.current import current, whole_or_not_at_all
 from mixnet.engine.variable import Var
 from mixnet.kvstore.compression import Compression, check_compressible, state_shapes
 from mixnet.kvstore.device import DeviceStore, _zeros

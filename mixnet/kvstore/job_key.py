@@ -36,7 +36,7 @@ def make() -> Path:
     try:
         where.mkdir(mode=0o700, parents=True, exist_ok=True)
         number, name = tempfile.mkstemp(".key", "job-", where)  # for its owner alone
-        with os.fdopen(number, "w") as file:
+        with os.fdopen(number, "w", encoding="utf-8") as file:
             file.write(secrets.token_hex(_BYTES))
     except OSError as error:
         raise JobError(

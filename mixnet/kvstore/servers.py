@@ -24,7 +24,7 @@ from mixnet.distributed.job import JobError
 from mixnet.distributed.member import start_server
 from mixnet.distributed.processes import World, world
 from mixnet.distributed.tls import HOW, refusal
-from mixnet.engine.current import current
+from mixnet.engine.current import current, whole_or_not_at_all
 from mixnet.engine.task import Done
 from mixnet.engine.variable import Var
 from mixnet.kvstore.channel import Channel
@@ -71,7 +71,8 @@ class Servers:
         self._pool = ThreadPoolExecutor(self.count) if self.count > 1 else None
         self._work: queue.PriorityQueue[tuple[int, int, Callable[[], None]]] = queue.PriorityQueue()
         self._turns = itertools.count()
-        self._open, self._idle = 0, threading.Condition()  # tasks that have not ended
+        self._open, self._counting = 0, threading.RLock()  # tasks that have not ended
+        self._idle = threading.Condition(self._counting)
         threading.Thread(target=self._run, name="mixnet servers", daemon=True).start()
         atexit.register(self._finish, os.getpid())
 
@@ -135,7 +136,7 @@ class Servers:
                 error = raised
             ended.set()
             done(error)
-            with self._idle:
+            with self._counting:
                 self._open -= 1
                 self._idle.notify_all()
 
@@ -146,9 +147,12 @@ class Servers:
             if current.naive:
                 ended.wait()
 
-        with self._idle:
-            self._open += 1
-        current.engine.push_async(start, reads, writes, "communication", priority, name, on_wait)
+        with whole_or_not_at_all():
+            with self._counting:
+                self._open += 1
+            current.engine.push_async(
+                start, reads, writes, "communication", priority, name, on_wait
+            )
 
     def now(self, work: Callable[[], Result], name: str, writes: Iterable[Var] = ()) -> Result:
         """Run a task on the server thread, after earlier tasks with these variables, and wait for it."""
@@ -180,7 +184,7 @@ class Servers:
         if os.getpid() != owner:
             return
         try:
-            with self._idle:
+            with self._counting:
                 self._idle.wait_for(lambda: self._open == 0, config.get("MIXNET_JOIN_SECONDS"))
             if self.world.member.lost is None:
                 for channel in self.channels:

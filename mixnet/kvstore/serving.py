@@ -6,6 +6,7 @@ import os
 import socket
 import sys
 import threading
+import time
 from contextlib import suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import answer_challenge, deliver_challenge
@@ -21,6 +22,9 @@ from mixnet.kvstore.secure_connection import of_worker
 from mixnet.kvstore.shard import Shard
 
 METHODS = ("do", "process", "progress", "pull", "pull_rows", "save", "states")
+
+_RETRY_SECONDS = 0.1
+"""Pause after a failure to accept: the connection stays in the queue, so the next try may fail at once."""
 
 
 class Serving:
@@ -54,10 +58,23 @@ class Serving:
         return int(listener.getsockname()[1])
 
     def _accept(self, listener: socket.socket, shard: Shard, secret: bytes) -> None:
+        reported: set[str] = set()
         while True:
-            with suppress(OSError):
+            accepted = None
+            try:
                 accepted, _ = listener.accept()
                 threading.Thread(target=_serve, args=(accepted, shard, secret), daemon=True).start()
+            except (OSError, RuntimeError) as error:  # too many open files or threads, say
+                if accepted is not None:
+                    accepted.close()
+                if str(error) not in reported:
+                    reported.add(str(error))
+                    print(
+                        f"mixnet server: cannot accept a connection, will try again: {error}",
+                        file=sys.stderr,
+                        flush=True,
+                    )
+                time.sleep(_RETRY_SECONDS)
 
 
 def _serve(accepted: socket.socket, shard: Shard, secret: bytes) -> None:

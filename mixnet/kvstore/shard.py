@@ -179,13 +179,13 @@ class Shard:
         for key, sent in content.items():
             try:
                 stored = self._array(store, key)
+                self._dirty[store, key] = None
                 gradient = _to_array(sent, values.decode)
                 values.updater(key, gradient, stored)
                 # One program for each update: batches of pushes would need different programs each time.
                 stored.wait_to_read()
             except Exception as raised:  # the other keys are updated
                 error = raised
-            self._dirty[store, key] = None
             self._updates += 1
             self._received += _bytes_of(sent)
         if error is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -130,8 +131,8 @@ class EvalMetric:
     def _mx_settle(self) -> None:
         """Wait for what the devices have added."""
         for totals, local in ((self._mx_pending, True), (self._mx_earlier, False)):
-            for sums in () if totals is None else totals.take():
-                self._mx_absorb(sums, local)
+            if totals is not None:
+                totals.take(partial(self._mx_absorb, local=local))
 
     def _mx_absorb(self, sums: np.ndarray, local: bool) -> None:
         total, count = float(sums[0]), type(self._mx_zero)(sums[1])

@@ -17,6 +17,7 @@ from mixnet.dtype import as_numbers
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
+from mixnet.process.interrupt import Deferred
 from mixnet.runtime.record.record import flush
 from mixnet.runtime.value.value import from_host
 
@@ -99,13 +100,31 @@ class Totals:
             self.add(sums)
         other._sums = {}
 
-    def take(self) -> list[np.ndarray]:
-        """The sums over all devices, one of each shape; they begin at 0 again."""
+    def take(self, receive: Callable[[np.ndarray], None]) -> None:
+        """Wait for the sums over all devices, and begin at 0 again; after Ctrl-C they are still here.
+
+        Args:
+            receive: gets the sums, one of each shape.
+        """
         if not self._sums:
-            return []
+            return
         sums, self._sums = self._sums, {}
-        flush("metric read")
-        totals: dict[tuple[int, ...], np.ndarray] = {}
-        for (_, shape), each in sums.items():
-            totals[shape] = totals.get(shape, 0) + each.asnumpy()
-        return list(totals.values())
+        try:
+            flush("metric read")
+            totals: dict[tuple[int, ...], np.ndarray] = {}
+            for (_, shape), each in sums.items():
+                totals[shape] = totals.get(shape, 0) + each.asnumpy()
+            with Deferred():
+                for total in totals.values():
+                    receive(total)
+                sums = {}
+        except KeyboardInterrupt:
+            self._put_back(sums)
+            raise
+
+    def _put_back(self, sums: dict[tuple[Context, tuple[int, ...]], NDArray]) -> None:
+        if not self._sums:
+            self._sums = sums
+            return
+        for each in sums.values():  # another thread has added some meanwhile
+            self.add(each)

@@ -7,6 +7,9 @@ So threads cannot wait for each other in a circle.
 
 With ``MIXNET_WATCHDOG`` set, both rules are checked whenever a lock is taken and whenever a thread is about
 to wait, and holders are known by name; otherwise these are Python's own locks, and nothing is checked.
+
+A ``threading.Condition`` is not used in place of its lock, as in ``with condition:``. Its ``__exit__`` is
+Python code: Ctrl-C may come when it is entered, and the lock would stay held.
 """
 
 from __future__ import annotations
@@ -102,7 +105,7 @@ def renewed(lock: object) -> Any:
     return lock
 
 
-class cached_property(functools.cached_property[T]):
+class cached_property(functools.cached_property[T]):  # noqa: TID251
     """``functools.cached_property`` that a forked process can read.
 
     Python 3.11 holds a lock of the class while a value is computed, which a thread of the parent may have

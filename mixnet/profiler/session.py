@@ -47,6 +47,7 @@ class Session:
         self._table_since = 0  # the aggregate table begins here
         self._on = False
         self._timeline_was_on = False
+        self._watches_compiling = False
         self._xla_trace = False
 
     @property
@@ -134,29 +135,44 @@ class Session:
     def _switch(self, on: bool) -> None:
         if on == self._on:
             return
-        if on:
-            self._timeline_was_on = timeline.on
-            if self.settings.memory:
-                timeline.watchers.append(self._watch_memory)
-            jax.monitoring.register_event_duration_secs_listener(self._watch_compiling)
-            timeline.start()
-            run_one_by_one(self.settings.arrays_by_operator)
-            by_operator.on = self.settings.graphs_by_operator
-            if self.settings.xla_trace_dir is not None:
-                jax.profiler.start_trace(self.settings.xla_trace_dir)
-                self._xla_trace = True
-        else:
-            run_one_by_one(False)
-            by_operator.on = False
-            if not self._timeline_was_on:
-                timeline.stop()
-            if self._watch_memory in timeline.watchers:
-                timeline.watchers.remove(self._watch_memory)
+        if not on:
+            return self._end()
+        try:
+            self._begin()
+        except BaseException:  # XLA's profile may be running already, or Ctrl-C came
+            self.running = False
+            self._end()
+            raise
+
+    def _begin(self) -> None:
+        self._timeline_was_on = timeline.on
+        if self.settings.memory:
+            timeline.watchers.append(self._watch_memory)
+        jax.monitoring.register_event_duration_secs_listener(self._watch_compiling)
+        self._watches_compiling = True
+        timeline.start()
+        run_one_by_one(self.settings.arrays_by_operator)
+        by_operator.on = self.settings.graphs_by_operator
+        if self.settings.xla_trace_dir is not None:
+            jax.profiler.start_trace(self.settings.xla_trace_dir)
+            self._xla_trace = True
+        self._on = True
+
+    def _end(self) -> None:
+        """Undo what ``_begin`` has done, all of it or a part."""
+        run_one_by_one(False)
+        by_operator.on = False
+        if not self._timeline_was_on:
+            timeline.stop()
+        if self._watch_memory in timeline.watchers:
+            timeline.watchers.remove(self._watch_memory)
+        if self._watches_compiling:
+            self._watches_compiling = False
             jax.monitoring.unregister_event_duration_listener(self._watch_compiling)
-            if self._xla_trace:
-                self._xla_trace = False
-                jax.profiler.stop_trace()
-        self._on = on
+        self._on = False
+        if self._xla_trace:
+            self._xla_trace = False
+            jax.profiler.stop_trace()  # last: it fails where the disk is full
 
     def _forget(self) -> None:
         """Drop what no trace and no table will show."""

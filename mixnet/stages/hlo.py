@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
+
+from mixnet.process.locks import cached_property
 
 _HEADER = re.compile(r"^(ENTRY )?%?([\w.\-]+) .*-> .*\{$")
 _INSTRUCTION = re.compile(r"^\s+(ROOT )?%?([\w.\-]+) = (.*)$")

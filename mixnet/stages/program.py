@@ -8,7 +8,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import jax
@@ -19,6 +19,7 @@ from mixnet.graph.node import Node
 from mixnet.passes.changes import changes
 from mixnet.passes.facts import Known
 from mixnet.private_jax.jaxprs import Literal
+from mixnet.process.locks import cached_property
 from mixnet.runtime.compile.lower import lower, scopes
 from mixnet.runtime.compile.options import compiler_options, options_to_read
 from mixnet.runtime.compile.scope import compiling_for

@@ -35,6 +35,7 @@ from mixnet.passes.infer_storage import infer_storage
 from mixnet.passes.place_devices import assign_devices, is_cut, place_devices
 from mixnet.passes.recompute import default_mode
 from mixnet.process.collector import collector_paused
+from mixnet.process.locks import cached_property
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph, draw_for, graph_op, move_states
 from mixnet.runtime.trace.placed import PlacedGraph
 from mixnet.runtime.value.state import with_variables
@@ -377,7 +378,7 @@ class Executor:
             if self._monitor is not None and not self._is_cut:
                 self._watch_backward(gradients)
 
-    @functools.cached_property
+    @cached_property
     def _dense(self) -> list[tuple[int, NDArray]]:
         """The dense arguments, with their positions: these may be written between forward and backward."""
         arrays = enumerate(self._arg_dict.values())
@@ -444,7 +445,7 @@ class Executor:
                 f"gradient: call backward(out_grads=[...]), or bind mx.sym.make_loss(output)."
             )
 
-    @functools.cached_property
+    @cached_property
     def _not_losses(self) -> set[int]:
         """Outputs from which a gradient reaches an argument; a loss lets none pass."""
         with_gradient = {name for name, array in self._grad_dict.items() if array is not None}

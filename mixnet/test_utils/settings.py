@@ -95,7 +95,7 @@ def discard_stderr() -> Iterator[None]:
     """A scope in which nothing reaches the standard error of the process."""
     sys.stderr.flush()
     stream = 2
-    with open(os.devnull, "w") as nowhere:
+    with open(os.devnull, "wb") as nowhere:
         duplicate = os.dup(stream)
         os.dup2(nowhere.fileno(), stream)
         try:

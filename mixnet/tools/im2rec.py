@@ -66,7 +66,7 @@ def _ends(name: str, exts: Sequence[str]) -> bool:
 
 def write_list(path: str, entries: Iterable[Entry]) -> None:
     """Write lines of number, labels and path, with tabs in between."""
-    with open(path, "w") as file:
+    with open(path, "w", encoding="utf-8") as file:
         for each in entries:
             labels = "".join(f"{label:f}\t" for label in each.labels)
             file.write(f"{each.number}\t{labels}{each.path}\n")

@@ -32,7 +32,7 @@ _BYTES_SENT = 200  # where ``tcpi_bytes_sent`` stands in Linux's ``struct tcp_in
 
 def main(folder: str) -> None:
     """Measure steps; the first worker writes what it found to ``answer.json``."""
-    settings = json.loads(Path(folder, "settings.json").read_text())
+    settings = json.loads(Path(folder, "settings.json").read_text(encoding="utf-8"))
     job = _Job(Path(folder), settings)
     step = job.repeated(job.step, "steps")
     sent = job.sent_by(job.step)
@@ -50,7 +50,7 @@ def main(folder: str) -> None:
             "gradient_bytes": job.gradient_bytes,
         }
         part = Path(folder, "answer.part")
-        part.write_text(json.dumps(answer))
+        part.write_text(json.dumps(answer), encoding="utf-8")
         part.replace(Path(folder, "answer.json"))
 
 
@@ -108,7 +108,7 @@ class _Job:
         """Let ``measure`` know what is being done."""
         if self._status is not None:
             part = self._status.with_suffix(".part")
-            part.write_text(text)
+            part.write_text(text, encoding="utf-8")
             part.replace(self._status)
 
     def repeated(self, step: Callable[[], Any], name: str) -> list[float]:

@@ -172,7 +172,7 @@ _TRACING = (f"ops{os.sep}tracing{os.sep}", f"tools{os.sep}")
 def _imported(path: str) -> dict[str, str]:
     """The names that a source file imports from others of the package, with the paths of these."""
     names: dict[str, str] = {}
-    for node in ast.walk(ast.parse((stored.SOURCES / path).read_text())):
+    for node in ast.walk(ast.parse((stored.SOURCES / path).read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mixnet."):
             folder = str(node.module).removeprefix("mixnet.").replace(".", os.sep)
             for each in node.names:

@@ -20,6 +20,7 @@ from mixnet.distributed.job import EXIT_NOT_JOINED
 from mixnet.distributed.tls import SETTINGS, Wire, context
 from tests import processes
 from tests.distributed.launching import ROOT
+from tests.threads import in_threads
 from tests.waiting import join, until
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
@@ -193,7 +194,7 @@ def test_a_thread_that_waits_to_send_holds_no_lock() -> None:
     threads[1].start()
     until(lambda: writer._queued == len(long) + len(short))
     assert all(thread.is_alive() for thread in threads)  # no peer reads
-    for lock in (writer._using, writer._changed):
+    for lock in (writer._using, writer._lock):
         assert lock.acquire(timeout=5)
         lock.release()
     reader.send(b"z\n")
@@ -219,3 +220,25 @@ def test_ctrl_c_does_not_truncate_a_message() -> None:
     thread.start()
     assert reader.readline(20) == long and reader.readline(20) == b"y\n"
     join(thread)
+
+
+def test_ctrl_c_before_a_message_is_sent_lets_others_send() -> None:
+    reader, writer = map(Wire, socket.socketpair())
+    lock = writer._lock
+
+    class Pressed:
+        """The lock; Ctrl-C comes as the thread that is to send has released it."""
+
+        def __enter__(self) -> bool:
+            return lock.__enter__()
+
+        def __exit__(self, *_: object) -> None:
+            lock.__exit__(None, None, None)
+            writer._lock = lock
+            raise KeyboardInterrupt
+
+    writer._lock = Pressed()  # type: ignore[assignment]
+    with pytest.raises(KeyboardInterrupt):
+        writer.send(b"x\n")
+    in_threads(1, lambda _: writer.send(b"y\n"), 60)
+    assert reader.readline(20) == b"x\n" and reader.readline(20) == b"y\n"

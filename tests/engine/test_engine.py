@@ -165,6 +165,43 @@ def test_waiting_for_all_waits_for_what_running_work_pushes(threaded: ThreadedEn
     assert done == ["inner"]
 
 
+@pytest.mark.parametrize("waits_for_all", [True, False])
+def test_work_that_waits_for_all_does_not_wait_for_work_that_waits_for_it(
+    engine: Engine, waits_for_all: bool
+) -> None:
+    both, variables = threading.Barrier(2), [Var("a"), Var("b")]
+
+    def first() -> None:
+        both.wait(60)
+        engine.wait_for_all()
+
+    def second() -> None:
+        both.wait(60)
+        engine.wait_for_all() if waits_for_all else engine.wait_for_var(variables[0])
+
+    def push(number: int) -> None:
+        engine.push((first, second)[number], (), (variables[number],), ("io", "copy")[number])
+
+    in_threads(2, push, 60)
+    in_threads(1, lambda _: engine.wait_for_all(), 60)
+
+
+def test_a_pool_that_cannot_start_a_thread_starts_one_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    engine, var, done = ThreadedEngine(), Var("v"), threading.Event()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start)
+        engine.push(lambda: None, (), (var,))
+        engine.wait_for_var(var)  # the work runs in this thread
+    engine.push(done.set, (), (var,))
+    assert done.wait(60)
+    engine.stop()
+
+
 def test_priorities_decide_among_what_is_ready() -> None:
     engine = ThreadedEngine({"compute": 1})
     gate, started, order = threading.Event(), threading.Event(), []
@@ -588,6 +625,33 @@ def test_threads_of_the_naive_engine_that_wait_for_each_other_get_an_error() -> 
     in_threads(2, use, 60)
     (error,) = errors
     assert "wait for each other" in str(error)
+
+
+def test_waiting_for_all_waits_for_the_work_of_other_threads_of_the_naive_engine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine, begun, may_end = NaiveEngine(), threading.Event(), threading.Event()
+    wait, results = engine._changed.wait, []
+
+    def wait_while_it_ends() -> bool:
+        may_end.set()
+        return wait(60)
+
+    def work() -> None:
+        begun.set()
+        assert may_end.wait(60)
+        results.append(1)
+
+    def use(number: int) -> None:
+        if number:
+            assert begun.wait(60)
+            engine.wait_for_all()
+            assert results == [1]
+        else:
+            engine.push(work, (), (Var("v"),))
+
+    monkeypatch.setattr(engine._changed, "wait", wait_while_it_ends)
+    in_threads(2, use, 60)
 
 
 def test_the_naive_engine_forgets_a_claimed_task_that_is_given_up() -> None:

@@ -237,6 +237,14 @@ def test_an_update_that_fails_is_not_half_done(server: Server) -> None:
     assert value(client) == [0, 0] and client.ask("pull", 0, ["v"])[0].tolist() == [1, 1, 1]
 
 
+def test_a_push_of_an_unknown_key_leaves_the_database_writable(server: Server) -> None:
+    client = channel(server)
+    with pytest.raises(MXNetError, match="key b doesn't exist"):
+        client.do("push", 0, {"b": np.ones(2, np.float32), "w": np.ones(2, np.float32)})
+    client.finish()
+    assert value(client) == [1, 1] and client.unsafe == 0
+
+
 def test_rows_are_pushed_and_pulled(server: Server) -> None:
     client = channel(server)
     first = Rows(np.array([1]), np.ones((1, 2), np.float32), (4, 2))

@@ -10,12 +10,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
 from mixnet import autograd, engine, gluon, nd, profiler, sym
 from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, MXNetError
 from mixnet.profiler import control, session
+from mixnet.runtime.record import record
 from tests import processes
 from tests.each_record import each_record
 from tests.threads import all_at_once
@@ -331,6 +333,37 @@ def test_xla_writes_its_own_profile(config: dict, tmp_path: Path, switch: str) -
         nd.ones((3,)).exp().asnumpy()
         profiler.set_state("stop")
     assert any(path.suffix in (".pb", ".gz") for path in folder.rglob("*"))
+
+
+def test_a_profile_that_cannot_start_changes_nothing(config: dict, tmp_path: Path) -> None:
+    profiler.set_config(xla_trace_dir=str(tmp_path / "profile"), **config)
+    with (
+        profiler.xla_trace(str(tmp_path / "other")),
+        pytest.raises(RuntimeError, match="Only one profile"),
+    ):
+        profiler.set_state("run")
+    assert not (session.session.running or session.session.on or engine.timeline.on)
+    assert not session.session._watches_compiling
+    assert not record._one_by_one
+
+
+def test_a_profile_whose_end_fails_has_ended(
+    config: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        stop()
+        raise OSError("No space left on device")
+
+    stop = jax.profiler.stop_trace
+    profiler.set_config(xla_trace_dir=str(tmp_path), **config)
+    profiler.set_state("run")
+    monkeypatch.setattr(jax.profiler, "stop_trace", fail)
+    with pytest.raises(OSError, match="No space left"):
+        profiler.set_state("stop")
+    assert not (session.session.on or engine.timeline.on)
+    profiler.set_config(**config)
+    profiler.set_state("run")
+    assert session.session.on and engine.timeline.on
 
 
 def test_work_that_a_switch_waits_for_may_use_the_profiler(

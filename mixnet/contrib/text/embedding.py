@@ -38,7 +38,7 @@ from mixnet.util import is_np_array, with_defaults
 Kind = TypeVar("Kind", bound=type)
 Init = Callable[..., Any]
 _PRETRAINED: dict[str, dict[str, dict[str, str]]] = json.loads(
-    Path(__file__).with_name("pretrained.json").read_text()
+    Path(__file__).with_name("pretrained.json").read_text(encoding="utf-8")
 )
 _ROOT = os.path.join(data_dir(), "embeddings")
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+
+from mixnet.process.locks import cached_property
 
 _BEHIND = 4  # places after the last word of a row, where attempts find no numbers
 _LARGE = 12  # mean from which on a Poisson number is drawn by rejection

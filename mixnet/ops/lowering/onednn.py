@@ -198,7 +198,7 @@ def _trial_name() -> str:
 def _read(file: Path) -> bool | None:
     """The remembered outcome of a trial; None if there is none."""
     try:
-        return bool(json.loads(file.read_text())["available"])
+        return bool(json.loads(file.read_text(encoding="utf-8"))["available"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -231,7 +231,7 @@ def _remembered(name: str, folder: Path | None) -> bool:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_suffix(f".{os.getpid()}")
-        partial.write_text(json.dumps({"available": works}))
+        partial.write_text(json.dumps({"available": works}), encoding="utf-8")
         partial.replace(file)
     except OSError:  # a cache that cannot be written is no cache
         pass

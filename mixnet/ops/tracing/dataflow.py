@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import jax
@@ -19,6 +18,7 @@ from mixnet.ops.tracing.primitives import ELEMENTWISE, MATERIALISED
 from mixnet.ops.tracing.traced import Known, trace_function, traced
 from mixnet.private_jax.calls import called
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
+from mixnet.process.locks import cached_property
 
 # Primitives that change neither the elements nor their order.
 _SAME = frozenset({"reshape", "squeeze", "expand_dims", "copy", "copy_p", "stop_gradient"})

@@ -8,6 +8,7 @@ from typing import Any
 
 from mixnet import config
 from mixnet.runtime.devices.host_value import HostValue
+from mixnet.runtime.value.garbage import held
 from mixnet.runtime.value.value import Spec, Value
 
 _least_bytes = config.get("MIXNET_DONATE_BYTES")
@@ -42,7 +43,7 @@ def unheld(leaves: Sequence[Value]) -> list[int]:
         if (
             value.spec.nbytes >= _least_bytes
             and not value.shared
-            and sys.getrefcount(value) <= _REFERENCES_OF_UNHELD
+            and sys.getrefcount(value) - (value in held) <= _REFERENCES_OF_UNHELD
         ):
             indices.append(i)
     return indices

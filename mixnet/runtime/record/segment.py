@@ -20,12 +20,13 @@ makes it safe against interrupts and against other threads:
 
 from __future__ import annotations
 
-import gc
 import weakref
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache, partial
-from itertools import starmap
+from itertools import chain, starmap
+from operator import call as called
+from operator import itemgetter
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,6 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.control.custom import explained
 from mixnet.process import ending, locks
-from mixnet.process.live_objects import LiveObjects
 from mixnet.process.source import Source, are_lines_kept, user_line, user_source
 from mixnet.process.stack import CALLS_OF_PROGRAM, check_stack, is_stack_left
 from mixnet.runtime.compile.program_key import stored
@@ -57,8 +57,9 @@ from mixnet.runtime.programs.donation import reused, unheld
 from mixnet.runtime.programs.executable_cache import executable, how_it_runs, prepare
 from mixnet.runtime.record.failed import Failed, error_of, restored
 from mixnet.runtime.value.counters import count
+from mixnet.runtime.value.garbage import UNREAD, held, left_to_workers, references
 from mixnet.runtime.value.memory import explained_shortage, logs, note_results
-from mixnet.runtime.value.state import pending_segments, state
+from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Value, check_pending, handed_over
 
 if TYPE_CHECKING:
@@ -71,6 +72,9 @@ loop that reads nothing, all batches of an epoch. With fewer, the device waits f
 
 MOST_KINDS = 6
 """The most kinds of operators that the name of a segment lists."""
+
+_OUTPUTS = itemgetter(3)
+"""The references to the outputs of an entry."""
 
 
 class Entries(list[Any]):
@@ -94,27 +98,6 @@ class _TooLate(list[Any]):
 
 
 _TOO_LATE = _TooLate()
-
-
-_left_to_workers: LiveObjects[Segment] = LiveObjects()
-_for_finalizers: list[Value] = []
-
-
-def _hold_for_finalizers(phase: str, collection: Mapping[str, int]) -> None:
-    """Hold the pending values of all arrays while garbage is collected.
-
-    Python clears the weak references to garbage before it calls finalizers. One that reads an array, to save
-    or to print it, would find that no segment computes it. The youngest objects are collected so often that
-    this would slow down recording, and few of them have finalizers.
-    """
-    if collection["generation"]:
-        _for_finalizers.clear()
-        if phase == "start":
-            for segment in (*pending_segments(), *_left_to_workers.all()):
-                _for_finalizers.extend(segment.pending_values())
-
-
-gc.callbacks.append(_hold_for_finalizers)
 
 
 @lru_cache
@@ -158,6 +141,7 @@ class Segment:
         "resource",
         "results",
         "scalars",
+        "seen",
         "source",
         "sources",
         "var",
@@ -188,6 +172,8 @@ class Segment:
         self.leaves: list[Value] = []
         self.references: list[weakref.ref[Value]] = []
         self.sources: dict[int, Source | None] = {}
+        # How many entries, aliases and references the last collection of garbage has found.
+        self.seen = 0, 0, 0
         # While it runs: live slots, donated leaves and the arrays of all leaves; then the program's results.
         self.arrays: tuple[tuple[int, ...], tuple[int, ...], list[Any]] | None = None
         self.results: list[list[Any]] = []
@@ -359,7 +345,7 @@ class Segment:
                 prepare(self.program, slots, specs, self.context)
             self._close()
             if not in_this_thread:
-                _left_to_workers.add(self)
+                left_to_workers.add(self)
                 state.handed_over[self.context].append(self.var)
             return task, in_this_thread
 
@@ -389,6 +375,7 @@ class Segment:
         """Forget all entries after the first ``number``, whose outputs nobody holds."""
         with self.lock:
             del self.entries[number:]
+            self.seen = 0, 0, 0
             end = self.entries[-1][1] if self.entries else 0
             self.before = {slot: place for slot, place in self.before.items() if slot < end}
 
@@ -406,6 +393,7 @@ class Segment:
         """Close the segment: later operations go to another one."""
         self.finished = True
         self.entries, self.leaf_slots, self.aliases = _TOO_LATE, {}, []
+        self.seen = 0, 0, 0
 
     def _resume(self, engine: Engine) -> None:
         """After an interrupt during a push: leave the segment pending, or let workers run it."""
@@ -454,13 +442,13 @@ class Segment:
 
     def alive(self) -> tuple[int, ...]:
         """Slots of the outputs that are still referenced; the others are dropped."""
-        slots, references = [], []
+        slots, alive = [], []
         for reference in self.references:
             value = reference()
-            if value is not None:
+            if value is not None and not (held and references(value) <= UNREAD):
                 slots.append(value.slot)
-                references.append(reference)
-        self.references = references
+                alive.append(reference)
+        self.references = alive
         return tuple(sorted({*slots}))
 
     def _run(self, slots: tuple[int, ...], candidates: Sequence[int]) -> None:
@@ -662,11 +650,17 @@ class Segment:
                 self.read_entries()
             return self.graph(slots), self.leaves
 
-    def pending_values(self) -> list[Value]:
-        """The values of arrays that it has to compute."""
-        references = [each for entry in list(self.entries) for each in entry[3]]
-        references += [*self.aliases, *self.references]
-        return [value for each in references if (value := each()) is not None]
+    def pending_values(self, only_new: bool) -> Iterable[Value]:
+        """The values of arrays that it has to compute.
+
+        Args:
+            only_new: only those that no earlier call has found.
+        """
+        entries, aliases, references = self.entries, self.aliases, self.references
+        seen = self.seen if only_new else (0, 0, 0)
+        self.seen = len(entries), len(aliases), len(references)
+        outputs = chain.from_iterable(map(_OUTPUTS, entries[seen[0] :]))
+        return filter(None, map(called, chain(outputs, aliases[seen[1] :], references[seen[2] :])))
 
     def graph(self, slots: tuple[int, ...] | None = None) -> Graph:
         """The operations that ``read_entries`` has read as a graph, with the live outputs as heads."""

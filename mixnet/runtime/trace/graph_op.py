@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -25,6 +24,7 @@ from mixnet.passes.facts import Facts
 from mixnet.passes.inline import ADVANCE
 from mixnet.passes.recompute import check_mode, recompute
 from mixnet.process.collector import collector_paused
+from mixnet.process.locks import cached_property
 from mixnet.process.source import are_lines_kept
 from mixnet.runtime.compile.lower import lower
 from mixnet.runtime.devices.meeting import is_over_others

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from operator import call
 from typing import Any
 
 from mixnet.engine.current import current
@@ -14,6 +15,7 @@ from mixnet.engine.timeline import timeline
 from mixnet.engine.variable import Var
 from mixnet.process import locks
 from mixnet.process.source import user_source
+from mixnet.runtime.value.garbage import left_to_workers
 from mixnet.runtime.value.memory import logs
 from mixnet.runtime.value.value import Spec, Value, check_pending
 
@@ -34,12 +36,17 @@ class Later:
         self.lock = locks.make("later")
         self.references: list[weakref.ref[Value]] = []
         self.before: dict[int, Value] = {}  # by slot: the previous value of the holder
+        left_to_workers.add(self)
 
     def pending(self, specs: Sequence[Spec]) -> list[Value]:
         """New values that the task will fill."""
         values = [Value(spec, None, self, slot) for slot, spec in enumerate(specs)]
         self.references += map(weakref.ref, values)
         return values
+
+    def pending_values(self, only_new: bool) -> Iterable[Value]:
+        """The values that it has to fill; arguments as of a segment's method."""
+        return filter(None, map(call, self.references.copy()))
 
     def finish(self, reason: str, wait: bool = True) -> None:
         """Wait for the task, which was pushed when it was created."""

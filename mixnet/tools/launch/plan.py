@@ -147,7 +147,7 @@ def read_hosts(path: str) -> tuple[str, ...]:
         LaunchError: there is no such file, or it names none.
     """
     try:
-        with open(path) as file:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
             lines = [line.partition("#")[0].split() for line in file]
     except OSError as error:
         raise LaunchError(f"The host file {path} cannot be read: {error.strerror}.") from None

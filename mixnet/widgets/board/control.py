@@ -14,7 +14,8 @@ class Control:
     """Orders for a loop; the loop asks with :meth:`obey`."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._paused = False
         self._steps = 0  # that a paused loop may still make
         self._stopping = False
@@ -33,24 +34,24 @@ class Control:
 
     def reset(self) -> None:
         """Forget orders to stop, for a new run."""
-        with self._changed:
+        with self._lock:
             self._stopping = self.stopped = False
             self._steps = 0
 
     def pause(self) -> None:
         """Let the loop wait."""
-        with self._changed:
+        with self._lock:
             self._paused, self._steps = True, 0
 
     def resume(self) -> None:
         """Let it continue."""
-        with self._changed:
+        with self._lock:
             self._paused, self._stopping = False, False
             self._changed.notify_all()
 
     def step(self) -> None:
         """Let it continue for one step, then wait again."""
-        with self._changed:
+        with self._lock:
             if not self._paused:
                 self._paused = True
             self._steps += 1
@@ -58,7 +59,7 @@ class Control:
 
     def stop(self) -> None:
         """Let it end."""
-        with self._changed:
+        with self._lock:
             self._stopping = True
             self._changed.notify_all()
 
@@ -71,7 +72,7 @@ class Control:
         Raises:
             StopTraining: the stop button was pressed.
         """
-        with self._changed:
+        with self._lock:
             self.waiting = self._paused and not self._steps and not self._stopping
             try:
                 if self.waiting:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from mixnet.gluon.block import HybridBlock
+from mixnet.process.locks import cached_property
 from mixnet.symbol.backend import parts_of, spelled_out
 from mixnet.symbol.symbol import Symbol
 from mixnet.units import how_many
