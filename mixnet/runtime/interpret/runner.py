@@ -132,9 +132,11 @@ def _runner_of_rule(
     rule: Callable[..., Any], op: Operator, statics: Statics, inputs: tuple[Known, ...]
 ) -> Runner:
     arrays = len(inputs)
+    fixed = None if op.dynamic else op.keywords(statics)
 
     def run(*values: object) -> tuple[Any, ...]:
-        results = rule(*values[:arrays], **op.keywords(statics, values[arrays:]))
+        keywords = op.keywords(statics, values[arrays:]) if fixed is None else fixed
+        results = rule(*values[:arrays], **keywords)
         return results if isinstance(results, tuple) else (results,)
 
     cost = OF_RULE if arrays else _cost_of_making(op, statics, inputs, 1)

@@ -444,7 +444,8 @@ class Segment:
         """Variables of the leaves that are not computed yet; of all leaves while traced."""
         reads = []
         for value in self.leaves:
-            if not value.is_computed():
+            # Most are plain: without a call.
+            if (type(value) is not Value or value.array is None) and not value.is_computed():
                 segment = value.segment  # None if it was computed since the check
                 if segment is not None:
                     reads.append(segment.var)
@@ -574,10 +575,15 @@ class Segment:
             ]
         numbers = None if cache is None else cache.array_of(self.scalars, self.context)
         if numbers is None:
+            arguments = (np.array(self.scalars, np.float64), *arrays)
+        else:
+            arguments = (numbers, *arrays)
+        # JAX arrays keep their 64-bit types, and NumPy has no other.
+        if numbers is not None or (isinstance(call, Interpreter) and not self.alone):
+            seconds = self._timed(call, arguments)
+        else:
             with jax.enable_x64(True):
-                seconds = self._timed(call, (np.array(self.scalars, np.float64), *arrays))
-        else:  # all arguments are JAX arrays, which keep their 64-bit types
-            seconds = self._timed(call, (numbers, *arrays))
+                seconds = self._timed(call, arguments)
         if seconds > LONG if self.brief else seconds < BRIEF:
             note_seconds(self.program, seconds, self.context)
         if timeline.on:
