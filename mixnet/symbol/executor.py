@@ -309,7 +309,7 @@ class Executor:
         for position, mark in self._marks:
             if values[position] in variables:  # two arguments with one content
                 values[position] = values[position].alias()
-            variables[values[position]] = Node(None, mark, name="variable")
+            variables[values[position]] = Node(None, mark, (), (), "variable")
         return variables
 
     @functools.cached_property

@@ -551,9 +551,10 @@ class Segment:
                     # In this order: a reader that sees no segment must see the array.
                     value.var = var
                     result = computed[value.slot]
-                    if type(result) is np.ndarray:
+                    kind = type(result)
+                    if kind is np.ndarray:
                         become_host(value, result)
-                    elif type(result) is Shard:
+                    elif kind is Shard:
                         become_shard(value, result)
                     else:
                         value.array = result
@@ -574,10 +575,8 @@ class Segment:
                 for value, array in zip(self.leaves, arrays, strict=True)
             ]
         numbers = None if cache is None else cache.array_of(self.scalars, self.context)
-        if numbers is None:
-            arguments = (np.array(self.scalars, np.float64), *arrays)
-        else:
-            arguments = (numbers, *arrays)
+        scalars = np.array(self.scalars, np.float64) if numbers is None else numbers
+        arguments = (scalars, *arrays)
         # JAX arrays keep their 64-bit types, and NumPy has no other.
         if numbers is not None or (isinstance(call, Interpreter) and not self.alone):
             seconds = self._timed(call, arguments)
@@ -589,8 +588,7 @@ class Segment:
         if timeline.on:
             timeline.note(how_it_runs(key))
         if donated and not isinstance(call, (Interpreter, OnDevice)):
-            for i in donated:
-                count("donated_bytes", self.leaves[i].spec.nbytes)
+            count("donated_bytes", sum([self.leaves[i].spec.nbytes for i in donated]))
 
     def _timed(self, call: Callable[..., Any], arguments: tuple[Any, ...]) -> float:
         """Call a program; returns the seconds."""
