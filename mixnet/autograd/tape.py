@@ -67,7 +67,7 @@ class Mark:
         if node is None or node.statics is not self:
             value.index = 0
             # Set last, so that a node always has its index.
-            value.node = Node(None, self, name="variable")
+            value.node = Node(None, self, (), (), "variable")
 
     def owns(self, value: Value) -> bool:
         """Whether ``value`` is a version of this variable only; a value that is on no tape becomes one."""

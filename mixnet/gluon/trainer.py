@@ -30,7 +30,7 @@ from mixnet.kvstore.kvstore import takes_all_at_once
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer, Updater, get_updater
 from mixnet.optimizer import create as create_optimizer
-from mixnet.optimizer.updater import states_of, update_all
+from mixnet.optimizer.updater import call_updater, states_of, update_all
 from mixnet.process.overridden import Methods
 from mixnet.runtime.record.record import flush
 from mixnet.runtime.value.state import noted_writes
@@ -492,13 +492,8 @@ class Trainer:
             self._amp_loss_scaler.update(self._updaters, by_parameter)
             return
         for updater, (indices, grads, weights) in zip(self._updaters, updates, strict=True):
-            if not indices:
-                continue
-            if type(updater) is Updater and Updater.__call__ is _CALL:
-                # This is within update_all, and without a tape.
-                updater._update(indices, grads, weights)
-            else:
-                updater(indices, grads, weights)
+            if indices:
+                call_updater(updater, indices, grads, weights)
 
     @staticmethod
     def _check_fresh(parameter: Parameter, arrays: list[NDArray]) -> None:
@@ -571,7 +566,6 @@ class Trainer:
 
 
 _STEP = Methods(Trainer, "_allreduce_grads", "_update")
-_CALL = Updater.__call__
 _SET_STATES = Methods(Updater, "set_states")
 
 

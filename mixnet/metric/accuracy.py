@@ -71,7 +71,7 @@ class Accuracy(EvalMetric):
         """Raise unless there is one class number for each label."""
         sizes = math.prod(label), math.prod(pred)
         if label != pred:
-            if not isinstance(self.axis, numbers.Integral):
+            if type(self.axis) is not int and not isinstance(self.axis, numbers.Integral):
                 raise OperatorTypeError(
                     f"Accuracy: axis={self.axis!r} is not a whole number. A name is given as name=..."
                 )

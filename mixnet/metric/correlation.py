@@ -11,7 +11,7 @@ import numpy as np
 
 from mixnet.metric.evaluation import Batch, EvalMetric, check_label_shapes, pairs
 from mixnet.metric.registry import alias, register
-from mixnet.metric.totals import measure, measured
+from mixnet.metric.totals import as_array, measure, measured
 from mixnet.ndarray.ndarray import NDArray
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class PearsonCorrelation(EvalMetric):
                 continue
             self._mx_num += 1
             self._mx_global_num += 1
-            self._state = measured(further, [label, pred, self._state])
+            self._state = measured(further, [label, pred, as_array(self._state)])
 
     def get(self) -> tuple[str, Any]:
         """Name and correlation; NaN before the first batch."""

@@ -120,13 +120,13 @@ class EvalMetric:
         if self._mx_pending is None:
             self._mx_pending = Totals()
         self._mx_pending.add(numbers)
-        # In training the step runs what is recorded. Where nothing is learned nobody else would.
-        arrays = [each for each in predictions if isinstance(each, NDArray)]
-        if all(each._value.node is None for each in arrays):
-            if _together.depth:
-                _together.flush_due = True
-            else:
-                flush("metric update")
+        for each in predictions:
+            if isinstance(each, NDArray) and each._value.node is not None:
+                return  # in training: the step runs what is recorded
+        if _together.depth:
+            _together.flush_due = True
+        else:
+            flush("metric update")
 
     def _mx_settle(self) -> None:
         """Wait for what the devices have added."""

@@ -102,7 +102,7 @@ class MAE(_Error):
         label_names: which labels ``update_dict`` takes; all by default.
     """
 
-    _rule = absolute_error
+    _rule = staticmethod(absolute_error)
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class MSE(_Error):
         label_names: which labels ``update_dict`` takes; all by default.
     """
 
-    _rule = squared_error
+    _rule = staticmethod(squared_error)
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class RMSE(_Error):
         label_names: which labels ``update_dict`` takes; all by default.
     """
 
-    _rule = root_of_squared_error
+    _rule = staticmethod(root_of_squared_error)
 
     def __init__(
         self,

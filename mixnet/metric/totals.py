@@ -14,7 +14,7 @@ from mixnet.autograd.scope import unrecorded
 from mixnet.base import UnknownAttributeError
 from mixnet.context import Context, current_context
 from mixnet.dtype import as_numbers
-from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.invoke import make_function
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
 from mixnet.process.interrupt import Deferred
@@ -25,18 +25,21 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def measure(function: Callable[..., Any]) -> Op:
+Measure = Callable[..., NDArray]
+
+
+def measure(function: Callable[..., Any]) -> Measure:
     """Decorator: a pure function of the arrays of a batch that gives float64 numbers to add up."""
-    return Op(function.__name__, function, differentiable=False)
+    name = function.__name__
+    return make_function(Op(name, function, differentiable=False), name)
 
 
-def measured(op: Op, arrays: Sequence[Any], **attributes: Any) -> NDArray:
+def measured(function: Measure, arrays: Sequence[NDArray], **attributes: Any) -> NDArray:
     """Record a measure of arrays, which are brought to the device of the last of them."""
-    arrays_on_device = [as_array(each) for each in arrays]
-    context = arrays_on_device[-1].context
+    context = arrays[-1].context
 
     def record() -> NDArray:
-        return invoke(op, [each.as_in_context(context) for each in arrays_on_device], attributes)
+        return function(*[each.as_in_context(context) for each in arrays], **attributes)
 
     return unrecorded(record)
 

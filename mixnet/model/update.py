@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mixnet import kvstore as kvs
+from mixnet.autograd.scope import unrecorded
 from mixnet.base import AttributeTypeError
 from mixnet.kvstore import KVStoreBase
 from mixnet.kvstore.kvstore import takes_all_at_once
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.optimizer.updater import update_all
+from mixnet.optimizer.updater import call_updater, update_all
 
 _MOST_ELEMENTS = 16 * 1024 * 1024  # of a parameter that a local store updates
 Lists = Sequence[Sequence[Any]]
@@ -156,6 +158,6 @@ def _update_params(
                 numbers.append(i * num_device + k)
                 grads.append(g[k])
                 weights.append(w[k])
-            updater(numbers, grads, weights)
+            call_updater(updater, numbers, grads, weights)
 
-    update_all([updater], update_devices)
+    update_all([updater], partial(unrecorded, update_devices))

@@ -138,11 +138,12 @@ def descriptions_of(
             raise CheckError("All data batches in a list need to have the same shape.")
 
     def global_shape(array: NDArray) -> tuple[int, ...]:
-        return (array.shape[0] * count, *array.shape[1:])
+        shape = array.shape
+        return (shape[0] * count, *shape[1:])
 
-    shapes = tuple(global_shape(each) for each in arrays)
+    shapes = [global_shape(each) for each in arrays]
     has_labels = labels is not None or not labels_of_symbol
-    if has_labels and shapes == tuple(tuple(each.shape) for each in data):
+    if has_labels and shapes == [tuple(each.shape) for each in data]:
         return data, labels
     data = getattr(first, "provide_data", None) or [
         DataDesc(each.name, shape, each.dtype, each.layout)

@@ -287,7 +287,7 @@ class NDArray(Handle, Installed):
         """A value of the same number of elements per axis, on this array's context, in its shape
         and dtype.
         """
-        spec = self._spec
+        spec = self._value.spec
         if value.spec is not spec:
             if value.spec.context is not spec.context:
                 value = copy_across(value, spec.context)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -21,30 +21,22 @@ from mixnet.runtime.value.value import Value
 
 
 class Step(NamedTuple):
-    """An update rule with what it is called with.
+    """An update rule with what it is called with, for parameters that have the same numbers.
 
     Args:
         rule: an operator that writes the first array, and the others that are its states.
-        arrays: weight, gradient, states.
+        arrays: of each parameter weight, gradient, states; as many of each.
         numbers: its attributes.
     """
 
     rule: Op
-    arrays: Sequence[NDArray]
+    arrays: list[Sequence[NDArray]]
     numbers: dict[str, Any]
 
     @classmethod
     def of(cls, rule: Op | str, arrays: Sequence[NDArray], numbers: dict[str, Any]) -> Step:
-        """A step with a rule, or the name of one."""
-        return cls(find(rule) if isinstance(rule, str) else rule, arrays, numbers)
-
-
-def new_step(rule: Op, arrays: Sequence[NDArray], numbers: dict[str, Any]) -> Step:
-    """``Step(...)`` in half the time: a step of training makes one for every parameter."""
-    return _new_tuple(Step, (rule, arrays, numbers))
-
-
-_new_tuple = tuple.__new__
+        """The step of one parameter, with a rule or the name of one."""
+        return cls(find(rule) if isinstance(rule, str) else rule, [arrays], numbers)
 
 
 def run_steps(steps: Sequence[Step]) -> None:
@@ -55,23 +47,25 @@ def run_steps(steps: Sequence[Step]) -> None:
     """
     arrays_of_all: list[NDArray] = []
     for _, arrays, _ in steps:
-        arrays_of_all += arrays
+        for own in arrays:
+            arrays_of_all += own
     if len({*map(id, arrays_of_all)}) == len(arrays_of_all) and _is_plain(arrays_of_all):
         _run_together(steps, arrays_of_all)
         return
     batch: list[Step] = []
     arrays_of_others: set[int] = set()
-    for step in steps:
-        identities = [id(each) for each in step.arrays]
-        is_plain = _is_plain(step.arrays)
-        if not is_plain or not arrays_of_others.isdisjoint(identities):
-            _run_together(batch)
-            batch, arrays_of_others = [], set()
-            if not is_plain:
-                invoke(step.rule, step.arrays, dict(step.numbers), step.arrays[0])
-                continue
-        batch.append(step)
-        arrays_of_others.update(identities)
+    for rule, arrays, numbers in steps:
+        for own in arrays:
+            identities = [id(each) for each in own]
+            is_plain = _is_plain(own)
+            if not is_plain or not arrays_of_others.isdisjoint(identities):
+                _run_together(batch)
+                batch, arrays_of_others = [], set()
+                if not is_plain:
+                    invoke(rule, own, dict(numbers), own[0])
+                    continue
+            batch.append(Step(rule, [own], numbers))
+            arrays_of_others.update(identities)
     _run_together(batch)
 
 
@@ -99,7 +93,7 @@ class _Bound(NamedTuple):
     """
 
     rule: Op
-    arrays: Sequence[NDArray]
+    arrays: list[Sequence[NDArray]]
     statics: Statics
     scalars: tuple[float, ...]
 
@@ -114,20 +108,27 @@ def _run_together(steps: Sequence[Step], independent: Sequence[NDArray] = ()) ->
     if steps:
         training = bool(state.training)
         bound = []
-        previous = previous_rule = previous_numbers = None
+        previous = None
         for rule, arrays, numbers in steps:
-            if numbers is not previous_numbers or rule is not previous_rule:
-                previous_rule, previous_numbers = rule, numbers
-                # Most parameters have the same numbers. Arrays, which == does not compare as one, are none.
-                key = (rule, numbers) if _NUMBERS.issuperset(map(type, numbers.values())) else None
-                if key is None or key != previous:
-                    previous, (statics, scalars) = key, rule.bind(numbers, training)
-            bound.append(_new_tuple(_Bound, (rule, arrays, statics, scalars)))
+            # Most parameters have the same numbers. Arrays, which == does not compare as one, are none.
+            key = (rule, numbers) if _NUMBERS.issuperset(map(type, numbers.values())) else None
+            if key is None or key != previous:
+                previous, (statics, scalars) = key, rule.bind(numbers, training)
+            bound.append(_Bound(rule, arrays, statics, scalars))
         work = partial(_run_and_write_batch, independent) if independent else _run_and_write_all
         change(partial(work, bound))
 
 
 _NUMBERS = frozenset({int, float})
+
+
+def _by_parameter(
+    bound: Iterable[_Bound],
+) -> Iterator[tuple[Op, Sequence[NDArray], Statics, tuple[float, ...]]]:
+    """Rule, arrays, attributes and numbers of one parameter after the other."""
+    for rule, arrays, statics, scalars in bound:
+        for own in arrays:
+            yield rule, own, statics, scalars
 
 
 class _Together(NamedTuple):
@@ -151,20 +152,20 @@ class _Together(NamedTuple):
         """
         calls, written, results = [], [], []
         place, end = 0, len(values)
-        for rule, arrays, statics, _ in bound:
-            places = range(place, place + len(arrays))
+        for rule, own, statics, _ in _by_parameter(bound):
+            places = range(place, place + len(own))
             call = rule.calls.get((statics, tuple([values[i].spec for i in places]), None))
-            changed = rule.changed(statics, len(arrays)) if rule.states else {}
+            changed = rule.changed(statics, len(own)) if rule.states else {}
             is_plain = not (rule.takes_key or rule.calls_python)
             if call is None or not is_plain or rule.fraction_kept(statics) is not None:
                 return None
-            for own, output in {**changed, 0: 0}.items():
-                if call.outputs[output] is not values[place + own].spec:
+            for position, output in {**changed, 0: 0}.items():
+                if call.outputs[output] is not values[place + position].spec:
                     return None
-                written.append(place + own)
+                written.append(place + position)
                 results.append(end + output)
             calls.append((call, places, True))
-            place += len(arrays)
+            place += len(own)
             end += len(call.outputs)
         if not Batch.accepts(call for call, _, _ in calls):
             return None
@@ -186,15 +187,17 @@ def _run_and_write_batch(
     if state.recording or precision.rule is not None:
         _run_and_write_all(bound, attempt)
         return
-    values, numbers = [], []
+    values: list[Value] = []
+    numbers: list[tuple[float, ...]] = []
     kind: list[Any] = []
     for each in arrays:
         value = each._value
         values.append(value)
         kind.append(value.spec)
-    for rule, own, statics, scalars in bound:
-        kind += (rule, statics, len(own))
-        numbers.append(scalars)
+    for rule, arrays_of_each, statics, scalars in bound:
+        parameters = len(arrays_of_each)
+        kind += (rule, statics, parameters, len(arrays_of_each[0]))
+        numbers += [scalars] * parameters
     key = tuple(kind)
     together = _known.get(key)
     if together == "seen":
@@ -218,7 +221,7 @@ def _run_and_write_batch(
 def _run_and_write_all(bound: Sequence[_Bound], attempt: Change) -> None:
     """``run_and_write`` of rules that write their first arrays and their states, all plain arrays."""
     recording = state.recording  # then a variable that is read joins the tape
-    for rule, arrays, statics, scalars in bound:
+    for rule, arrays, statics, scalars in _by_parameter(bound):
         if precision.rule is not None or rule.takes_key or rule.calls_python:
             run_and_write(rule, arrays, statics, scalars, None, arrays[0], NDArray, attempt)
             continue

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.steps import Step, new_step
+from mixnet.ndarray.steps import Step
 from mixnet.ops.registry import find
 from mixnet.optimizer.base import Optimizer, each_of, register
 
@@ -57,7 +57,7 @@ class Adam(Optimizer):
     _mx_takes_lists = True
 
     def _mx_steps(self, index: Index, weight: Any, grad: Any, state: Any) -> list[Step]:
-        """The rules of one step, a parameter at a time."""
+        """The rules of one step, in the order of the parameters."""
         if isinstance(index, (list, tuple)):
             rates: Iterable[tuple[Any, Any]] = self._mx_next_rates(index)
         else:
@@ -75,5 +75,7 @@ class Adam(Optimizer):
                 numbers |= {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon}
                 if g._is_sparse:
                     numbers["lazy_update"] = self.lazy_update
-            steps.append(new_step(rule, (w, g, *s), numbers))
+                step = Step(rule, [], numbers)
+                steps.append(step)
+            step.arrays.append((w, g, *s))
         return steps

@@ -73,4 +73,4 @@ def step_at(
     """
     states = () if velocity is None else (velocity,)
     chosen = _RULES[velocity is not None, bool(copy)]
-    return Step(chosen, (weight, grad, *states, rate, *copy), numbers)
+    return Step.of(chosen, (weight, grad, *states, rate, *copy), numbers)

@@ -270,6 +270,8 @@ class Optimizer:
     ) -> list[float]:
         """Factors: ``own`` of each parameter, or what the table has."""
         parameters = self.param_dict
+        if not parameters and not table:
+            return [1.0] * len(indices)
         if not parameters:
             return [self._mx_mult(index, table) for index in indices]
         factors = []

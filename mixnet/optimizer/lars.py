@@ -9,7 +9,6 @@ import jax.numpy as jnp
 
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.steps import Step
-from mixnet.ops.registry import find
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.arithmetic import as_kind
 from mixnet.optimizer.at_rate import step_at
@@ -142,7 +141,7 @@ class LARS(Optimizer):
             if g._is_sparse:
                 name = "sgd_update" if plain else "sgd_mom_update"
                 arrays = (w, g, *copy) if plain else (w, g, velocity, *copy)
-                steps.append(Step(find("mp_" + name if mixed else name), arrays, numbers))
+                steps.append(Step.of("mp_" + name if mixed else name, arrays, numbers))
             else:
                 steps.append(step_at(rate, w, g, velocity, copy, numbers))
         return steps

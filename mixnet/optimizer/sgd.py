@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mixnet.ndarray.steps import Step, new_step
+from mixnet.ndarray.steps import Step
 from mixnet.ops.registry import find
 from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
 from mixnet.optimizer.mixed_rules import is_unused, velocity, velocity_and_copy, with_mixed_rules
@@ -40,7 +40,7 @@ class SGD(Optimizer):
     def _mx_steps(
         self, index: Index, weight: Any, grad: Any, state: Any, mixed: bool = False
     ) -> list[Step]:
-        """The rules of one step, a parameter at a time."""
+        """The rules of one step, in the order of the parameters."""
         rates = self._mx_next_rates(index)
         steps: list[Step] = []
         previous: object = None
@@ -56,9 +56,10 @@ class SGD(Optimizer):
                     numbers["lazy_update"] = self.lazy_update
                 if velocity is not None:
                     numbers["momentum"] = self.momentum
-                rule = find("mp_" + name if mixed else name)
+                step = Step(find("mp_" + name if mixed else name), [], numbers)
+                steps.append(step)
             arrays = (w, g) if velocity is None else (w, g, velocity)
-            steps.append(new_step(rule, arrays if copy is None else (*arrays, copy), numbers))
+            step.arrays.append(arrays if copy is None else (*arrays, copy))
         return steps
 
 

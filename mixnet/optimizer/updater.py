@@ -190,6 +190,26 @@ def update_all(
     all_or_nothing(update, changing)
 
 
+def call_updater(
+    updater: Callable[..., None], indices: list[Any], grads: list[Any], weights: list[Any]
+) -> None:
+    """Call an updater, within ``update_all`` and without a tape.
+
+    Args:
+        updater: an updater, or a user's own function.
+        indices: numbers or names of parameters.
+        grads: their gradients.
+        weights: the parameters.
+    """
+    if type(updater) is Updater and Updater.__call__ is _CALL:
+        updater._update(indices, grads, weights)  # without another scope
+    else:
+        updater(indices, grads, weights)
+
+
+_CALL = Updater.__call__
+
+
 def get_updater(optimizer: Optimizer) -> Updater:
     """An updater of an optimizer."""
     return Updater(optimizer)

@@ -288,7 +288,7 @@ class Executor:
         handles = [*self._arg_dict.values(), *self._aux_dict.values()]
         values = []
         for handle in handles:
-            values.append(handle._read())
+            values.append(handle._value if handle._link is None else handle._read())
         variables = self._variables(values) if record else {}
         if record:
             self._values_read = self._references(values)
@@ -307,14 +307,21 @@ class Executor:
         takes over.
         """
         variables: dict[Value, Node] = {}
-        for i, name in enumerate(self._arg_dict):
-            gradient, request = self._grad_dict[name], self._requests.get(name, "null")
-            if gradient is None or request == "null":
-                continue
-            if values[i] in variables:  # two arguments with one content
-                values[i] = values[i].alias()
-            variables[values[i]] = Node(None, Mark(gradient, request), name="variable")
+        for position, mark in self._marks:
+            if values[position] in variables:  # two arguments with one content
+                values[position] = values[position].alias()
+            variables[values[position]] = Node(None, mark, (), (), "variable")
         return variables
+
+    @functools.cached_property
+    def _marks(self) -> list[tuple[int, Mark]]:
+        """The marks of the arguments with gradients, with their positions."""
+        marks = []
+        for position, (name, gradient) in enumerate(self._grad_dict.items()):
+            request = self._requests.get(name, "null")
+            if gradient is not None and request != "null":
+                marks.append((position, Mark(gradient, request)))
+        return marks
 
     def release(self) -> None:
         """Free the values that ``backward`` needs now, not only at the next ``forward``."""
@@ -400,7 +407,7 @@ class Executor:
         now = []
         written = {}
         for (_, array), reference in zip(self._dense, self._values_read, strict=True):
-            new = array._read()
+            new = array._value if array._link is None else array._read()
             now.append(new)
             value = reference()
             if value is not None and value is not new:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 from mixnet.context import Context
@@ -118,7 +119,9 @@ class Interpreter:
         host_arrays = [on_host(array) for array in arrays]
         results = on_numpy.quietly(self._run or self._stepwise, scalars, host_arrays)
         if self._copies or logs:  # logs follow the arrays of devices
-            return [to_device(each, spec) for each, spec in zip(results, self._specs, strict=True)]
+            with jax.enable_x64(True):
+                pairs = zip(results, self._specs, strict=True)
+                return [to_device(each, spec) for each, spec in pairs]
         return [owned(each) for each in results]
 
     def _stepwise(self, scalars: Sequence[Any], arrays: list[Any]) -> list[Any]:

@@ -90,7 +90,7 @@ def _new_runner(
 ) -> Runner:
     rule = ON_HOST.get(op.name)
     if rule is not None and op.output_specs is not None:
-        return _runner_of_rule(rule, op, statics, inputs)
+        return _runner_of_rule(rule, op, statics, inputs, scalars)
     if op.draws_on_numpy and len(inputs) == 1 and inputs[0] != STREAM_SPEC:
         return _runner_of_draw(op, statics, inputs)
     try:
@@ -129,12 +129,18 @@ def _runner_of_form(form: ShapeFree, shape: tuple[int, ...]) -> Runner:
 
 
 def _runner_of_rule(
-    rule: Callable[..., Any], op: Operator, statics: Statics, inputs: tuple[Known, ...]
+    rule: Callable[..., Any],
+    op: Operator,
+    statics: Statics,
+    inputs: tuple[Known, ...],
+    scalars: int,
 ) -> Runner:
     arrays = len(inputs)
+    fixed = None if scalars else op.keywords(statics)
 
     def run(*values: object) -> tuple[Any, ...]:
-        results = rule(*values[:arrays], **op.keywords(statics, values[arrays:]))
+        keywords = op.keywords(statics, values[arrays:]) if fixed is None else fixed
+        results = rule(*values[:arrays], **keywords)
         return results if isinstance(results, tuple) else (results,)
 
     cost = OF_RULE if arrays else _cost_of_making(op, statics, inputs, 1)

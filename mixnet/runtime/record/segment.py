@@ -432,7 +432,8 @@ class Segment:
         """Variables of the leaves that are not computed yet; of all leaves while traced."""
         reads = []
         for value in self.leaves:
-            if not value.is_computed():
+            # Most are plain: without a call.
+            if (type(value) is not Value or value.array is None) and not value.is_computed():
                 segment = value.segment  # None if it was computed since the check
                 if segment is not None:
                     reads.append(segment.var)
@@ -538,9 +539,10 @@ class Segment:
                     # In this order: a reader that sees no segment must see the array.
                     value.var = var
                     result = computed[value.slot]
-                    if type(result) is np.ndarray:
+                    kind = type(result)
+                    if kind is np.ndarray:
                         become_host(value, result)
-                    elif type(result) is Shard:
+                    elif kind is Shard:
                         become_shard(value, result)
                     else:
                         value.array = result
@@ -561,18 +563,20 @@ class Segment:
                 for value, array in zip(self.leaves, arrays, strict=True)
             ]
         numbers = None if cache is None else cache.array_of(self.scalars, self.context)
-        if numbers is None:
+        scalars = np.array(self.scalars, np.float64) if numbers is None else numbers
+        arguments = (scalars, *arrays)
+        # JAX arrays keep their 64-bit types, and NumPy has no other.
+        if numbers is not None or (isinstance(call, Interpreter) and not self.alone):
+            seconds = self._timed(call, arguments)
+        else:
             with jax.enable_x64(True):
-                seconds = self._timed(call, (np.array(self.scalars, np.float64), *arrays))
-        else:  # all arguments are JAX arrays, which keep their 64-bit types
-            seconds = self._timed(call, (numbers, *arrays))
+                seconds = self._timed(call, arguments)
         if seconds > LONG if self.brief else seconds < BRIEF:
             note_seconds(self.program, seconds, self.context)
         if timeline.on:
             timeline.note(how_it_runs(key))
         if donated and not isinstance(call, (Interpreter, OnDevice)):
-            for i in donated:
-                count("donated_bytes", self.leaves[i].spec.nbytes)
+            count("donated_bytes", sum([self.leaves[i].spec.nbytes for i in donated]))
 
     def _timed(self, call: Callable[..., Any], arguments: tuple[Any, ...]) -> float:
         """Call a program; returns the seconds."""

@@ -404,3 +404,13 @@ def test_a_program_of_a_gpu_is_replaced_when_the_other_is_ready(
     assert all(is_interpreted() for _ in range(30))
     ready.set()
     waiting.until(lambda: not is_interpreted())
+
+
+def test_interpreted_operations_enter_no_scope_of_jax(monkeypatch: pytest.MonkeyPatch) -> None:
+    a = nd.array([1.5, 2.5], dtype="float64")
+    (a * 3).asnumpy()
+    scope, entered = jax.enable_x64, []
+    monkeypatch.setattr(jax, "enable_x64", lambda on: entered.append(on) or scope(on))
+    result = (a * 3).asnumpy()
+    assert (result.dtype, result.tolist()) == (np.float64, [4.5, 7.5])
+    assert not entered

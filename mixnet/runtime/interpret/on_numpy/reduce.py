@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -49,10 +50,9 @@ def _reduction(equation: Equation, axes: Sequence[int], **_: object) -> Run:
 
 @rule("argmax", "argmin")
 def _argument(equation: Equation, axes: Sequence[int], index_dtype: np.dtype, **_: object) -> Run:
-    function = getattr(np, equation.primitive.name)
-    (axis,) = axes
+    place = methodcaller(equation.primitive.name, *axes)
     dtype = wide(equation.invars[0].aval.dtype)
-    return lambda x: np.asarray(function(x.astype(dtype, copy=False), axis)).astype(index_dtype)
+    return lambda x: np.asarray(place(x.astype(dtype, copy=False)), index_dtype)
 
 
 _ALONG: dict[str, Any] = {

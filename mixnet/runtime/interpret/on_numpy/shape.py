@@ -122,7 +122,15 @@ def _concatenate(equation: Equation, dimension: int, **_: object) -> Run:
 def _stack(equation: Equation, **params: Any) -> Run:
     shape = shape_of(equation.outvars[0].aval)
     axis = params.get("axis", params.get("dimension", 0))
-    return lambda *arrays: np.stack(arrays, axis).reshape(shape)
+
+    def run(*arrays: Any) -> Any:
+        before, after = arrays[0].shape[:axis], arrays[0].shape[axis:]
+        parts = []
+        for each in arrays:
+            parts.append(each.reshape((*before, 1, *after)))
+        return np.concatenate(parts, axis).reshape(shape)
+
+    return run
 
 
 @rule("unstack")
