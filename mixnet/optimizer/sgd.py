@@ -46,12 +46,12 @@ class SGD(Optimizer):
         previous: object = None
         for (_, w, g, s), (lr, wd) in zip(each_of(index, weight, grad, state), rates, strict=True):
             velocity, copy = s if mixed else (s, None)
-            if is_unused(self, g):
+            if velocity is not None and is_unused(self, g):
                 velocity = None
-            kind = (lr, wd, g._is_sparse, is_plain(self, velocity))
+            kind = (lr, wd, g._is_sparse, velocity is None)
             if kind != previous:  # most parameters share one rule and its numbers
                 previous, numbers = kind, self._mx_numbers_at(lr, wd)
-                name = "sgd_update" if velocity is None else "sgd_mom_update"
+                name = "sgd_update" if is_plain(self, velocity) else "sgd_mom_update"
                 if g._is_sparse:
                     numbers["lazy_update"] = self.lazy_update
                 if velocity is not None:

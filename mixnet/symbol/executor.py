@@ -313,7 +313,7 @@ class Executor:
             variables[values[position]] = Node(None, mark, (), (), "variable")
         return variables
 
-    @functools.cached_property
+    @cached_property
     def _marks(self) -> list[tuple[int, Mark]]:
         """The marks of the arguments with gradients, with their positions."""
         marks = []
