@@ -10,7 +10,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 LONGEST = 1 << 16  # bytes of a line
@@ -44,10 +44,25 @@ def keep_alive(connection: socket.socket) -> None:
             connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
+def flush_output() -> None:
+    """Write what Python has buffered of the program's output, unless that is closed or nobody reads it."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            if stream is not None:
+                stream.flush()
+
+
 @contextmanager
 def quiet(number: int) -> Iterator[None]:
-    """Discard what C++ libraries print to a file descriptor; with ``PS_VERBOSE``, redirect it to stderr."""
-    sys.stdout.flush()
+    """Discard what C++ libraries print to stdout or stderr; with ``PS_VERBOSE``, redirect it to stderr.
+
+    Args:
+        number: of the file descriptor, 1 or 2.
+    """
+    if (sys.__stdout__, sys.__stderr__)[number - 1] is None:
+        yield  # it was closed when the program started: the number may be that of another file
+        return
+    flush_output()
     verbose = os.environ.get("PS_VERBOSE", "0") not in ("", "0")
     target = os.dup(2) if verbose else os.open(os.devnull, os.O_WRONLY)
     duplicate = os.dup(number)

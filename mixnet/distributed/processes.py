@@ -41,7 +41,7 @@ from mixnet.distributed.exchanges import (
     swapped,
 )
 from mixnet.distributed.job import Job, JobError, WorkerLostError, find_job
-from mixnet.distributed.lines import quiet
+from mixnet.distributed.lines import flush_output, quiet
 from mixnet.distributed.member import Member
 from mixnet.distributed.turns import CHECK_SECONDS, Turn, Turns, finished
 from mixnet.engine.current import current, whole_or_not_at_all
@@ -663,8 +663,7 @@ def _end(hook: _Hook, owner: int) -> None:
             world.member.let_lost_end(_PATIENCE)
     code = error.exit_code if isinstance(error, MXNetError) else None
     if code is not None:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        flush_output()
         os._exit(code)  # threads in exchanges that never end are not to be waited for
 
 

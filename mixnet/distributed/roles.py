@@ -44,6 +44,7 @@ def run_and_exit(role: str, run: Callable[[Job], int]) -> NoReturn:
         run: from the job to the exit code.
     """
     from mixnet.distributed.job import JobError, find_job
+    from mixnet.distributed.lines import flush_output
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
@@ -53,7 +54,7 @@ def run_and_exit(role: str, run: Callable[[Job], int]) -> NoReturn:
     except JobError as error:
         print(f"mixnet {role}: {error}", file=sys.stderr, flush=True)
         code = error.exit_code
-    sys.stdout.flush()
+    flush_output()
     os._exit(code)  # no program of workers runs here
 
 

@@ -114,6 +114,7 @@ class NaiveEngine(Engine):
         this = threading.get_ident()
         try:
             with self._lock:
+                # Not those that are pushed from here on: another thread may go on pushing forever.
                 tasks = {task for task, thread in self._thread_of.items() if thread != this}
                 if this in self._thread_of.values():
                     self._waiting_for_all.add(this)
@@ -128,6 +129,7 @@ class NaiveEngine(Engine):
 
     def _others_to_wait_for(self, tasks: set[Task]) -> set[int]:
         """The threads that run these tasks; work does not wait for threads that wait for it."""
+        # A thread that ends one of them may begin another, which is not waited for.
         threads = {self._thread_of[task] for task in tasks if task in self._thread_of}
         if threading.get_ident() not in self._waiting_for_all:
             return threads
@@ -135,13 +137,13 @@ class NaiveEngine(Engine):
 
     def _below(self, thread: int) -> set[int]:
         """A thread and those that it waits for, directly or indirectly."""
-        found, left = {thread}, [thread]
+        visited, left = {thread}, [thread]
         while left:
             var = self._waits_for.get(left.pop())
-            new = self._threads_that_write(var) - found if var is not None else set()
-            found |= new
+            new = self._threads_that_write(var) - visited if var is not None else set()
+            visited |= new
             left += new
-        return found
+        return visited
 
     def stop(self) -> None:
         """Nothing to do: nothing is pending and there are no workers."""

@@ -440,17 +440,17 @@ class ThreadedEngine(Engine):
 
     def _after(self, tasks: Iterable[Task]) -> set[Task]:
         """These tasks and those that wait for them, directly or indirectly; called with the lock."""
-        found = set(tasks)
-        left = list(found)
+        visited = set(tasks)
+        left = list(visited)
         running = [each for each in self._pending if each.waits_for is not None]
         while left:
             task = left.pop()
             queues = [var.queue for var in task.reads + task.writes if task in var.holders]
             new = {each for queue in queues for each, _ in queue}
             new.update(each for each in running if _waits_for(each, task))
-            left += new - found
-            found |= new
-        return found
+            left += new - visited
+            visited |= new
+        return visited
 
     def _wait(self, until: Callable[[], bool], blockers: Callable[[], Iterable[Task]]) -> None:
         """Run ready tasks until ``until()``, which is called with the lock; called without the lock."""

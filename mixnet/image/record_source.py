@@ -159,8 +159,8 @@ class Records:
         offsets = self._known_offsets()
         # An epoch that was prefetched and then abandoned starts again.
         while self._orders <= epoch:
-            self._drawn = [*self._drawn[-3:], self._shuffler.permutation(len(offsets))]
-            self._orders += 1
+            drawn = [*self._drawn[-3:], self._shuffler.permutation(len(offsets))]
+            self._drawn, self._orders = drawn, self._orders + 1  # both or none after Ctrl-C
         self._order = offsets[self._drawn[epoch - self._orders]]
 
     def take(self, count: int) -> list[bytes]:

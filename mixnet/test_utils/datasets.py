@@ -6,18 +6,21 @@ import bz2
 import gzip
 import logging
 import os
-import shutil
 import struct
 import zipfile
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from mixnet.files.whole_file import write_whole
 from mixnet.gluon.utils import download as fetch
 from mixnet.io import MNISTIter
 
 MNIST = "http://data.mxnet.io/data/mnist/"
 DATA = "http://data.mxnet.io/mxnet/data/"
+
+_PIECE_BYTES = 1 << 20
 
 
 def download(
@@ -85,8 +88,8 @@ def get_bz2_data(data_dir: str, data_name: str, url: str, data_origin_name: str)
     if os.path.exists(name):
         return
     download(url, fname=data_origin_name, dirname=data_dir)
-    with bz2.BZ2File(packed, "rb") as source, open(name, "wb") as target:
-        shutil.copyfileobj(source, target)
+    with bz2.BZ2File(packed, "rb") as source:
+        write_whole(name, iter(partial(source.read, _PIECE_BYTES), b""))
     os.remove(packed)
 
 

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 from mixnet.files.reading import lines_of, opened
+from mixnet.files.whole_file import write_whole
 from mixnet.recordio import IRHeader, MXIndexedRecordIO, pack, pack_img
 
 _SEED = 100  # of the order of lists, as MXNet's tool has it
@@ -66,10 +67,11 @@ def _ends(name: str, exts: Sequence[str]) -> bool:
 
 def write_list(path: str, entries: Iterable[Entry]) -> None:
     """Write lines of number, labels and path, with tabs in between."""
-    with open(path, "w", encoding="utf-8") as file:
-        for each in entries:
-            labels = "".join(f"{label:f}\t" for label in each.labels)
-            file.write(f"{each.number}\t{labels}{each.path}\n")
+    lines = []
+    for each in entries:
+        labels = "".join(f"{label:f}\t" for label in each.labels)
+        lines.append(f"{each.number}\t{labels}{each.path}\n")
+    write_whole(path, "".join(lines).encode())
 
 
 def make_lists(args: argparse.Namespace) -> None:

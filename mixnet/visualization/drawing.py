@@ -6,6 +6,7 @@ import html
 from collections.abc import Mapping
 from typing import Any
 
+from mixnet.files.whole_file import write_whole
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.operator import Operator
@@ -40,8 +41,7 @@ class Picture:
         Args:
             fname: path of the file.
         """
-        with open(fname, "w", encoding="utf-8") as file:
-            file.write(self.svg)
+        write_whole(fname, self.svg.encode())
 
 
 def draw(

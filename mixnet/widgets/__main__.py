@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from mixnet.base import MXNetError
+from mixnet.files.whole_file import write_whole
 from mixnet.widgets.freeze import freeze_file, notebook_page, read
 from mixnet.widgets.look import Look
 
@@ -36,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
                 print(freeze_file(path))
             else:
                 target = path.with_suffix(".html")
-                target.write_text(notebook_page(copy.deepcopy(read(path))), encoding="utf-8")
+                write_whole(target, notebook_page(copy.deepcopy(read(path))).encode())
                 print(target)
         except (OSError, MXNetError) as error:
             print(f"{path}: {error}", file=sys.stderr)

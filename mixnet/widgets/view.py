@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from mixnet.base import AttributeValueError, MXNetError
+from mixnet.files.whole_file import write_whole
 from mixnet.widgets import live, page
 from mixnet.widgets.failure import error_line
 from mixnet.widgets.sight import plain, sight
@@ -222,7 +223,7 @@ class View(ABC):
             ) from None
         data = resvg_py.svg_to_bytes(svg_string=self.svg(), zoom=scale, font_dirs=_font_dirs())
         if path is not None:
-            Path(path).write_bytes(data)
+            write_whole(path, data)
         return data
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Any:
@@ -260,7 +261,7 @@ class View(ABC):
 
 def _written(path: str | os.PathLike[str] | None, text: str) -> str:
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
+        write_whole(path, text.encode())
     return text
 
 

@@ -13,27 +13,27 @@ from tests.architecture.test_architecture import MODULES, PACKAGE
 
 def taken_through_conditions(source: str) -> Iterator[str]:
     """Blocks that take the lock of a condition which this file has made."""
-    made = set()
+    conditions = set()
     for node in nodes(source):
         if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith(
             "threading.Condition("
         ):
-            made.update(ast.unparse(target).rpartition(".")[2] for target in node.targets)
+            conditions.update(ast.unparse(target).rpartition(".")[2] for target in node.targets)
     for node in nodes(source):
         if isinstance(node, ast.With):
             for item in node.items:
                 text = ast.unparse(item.context_expr)
-                if text.rpartition(".")[2] in made:
+                if text.rpartition(".")[2] in conditions:
                     yield f"line {node.lineno}: with {text}"
 
 
 def test_locks_are_not_taken_through_conditions() -> None:
-    found = {}
+    blocks_by_file = {}
     for path in MODULES:
         blocks = list(taken_through_conditions(path.read_text("utf-8")))
         if blocks:
-            found[path.relative_to(PACKAGE).as_posix()] = blocks
-    assert not found, "keep the lock beside its condition, and take the lock"
+            blocks_by_file[path.relative_to(PACKAGE).as_posix()] = blocks
+    assert not blocks_by_file, "keep the lock beside its condition, and take the lock"
 
 
 @pytest.mark.parametrize(

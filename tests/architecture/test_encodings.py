@@ -48,13 +48,13 @@ def _is_of_bytes(call: ast.Call, function: str) -> bool:
 
 
 def test_text_files_have_an_encoding() -> None:
-    found = {}
+    calls_by_file = {}
     for folder in FOLDERS:
         for path in sorted((TESTS.parent / folder).rglob("*.py")):
             calls = list(without_encoding(path.read_text("utf-8")))
             if calls and "node_modules" not in path.parts:
-                found[path.relative_to(TESTS.parent).as_posix()] = calls
-    assert not found, 'pass encoding="utf-8"'
+                calls_by_file[path.relative_to(TESTS.parent).as_posix()] = calls
+    assert not calls_by_file, 'pass encoding="utf-8"'
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import html
 import json
 import math
+import os
 import re
 import sys
 import sysconfig
@@ -16,6 +18,8 @@ from xml.etree import ElementTree
 import pytest
 
 import mixnet as mx
+from mixnet.base import FileError
+from mixnet.files import whole_file
 from mixnet.widgets import View, live, page
 from mixnet.widgets.board import store
 from mixnet.widgets.sight import MEANINGS, plain
@@ -221,3 +225,21 @@ def test_mixnet_without_views_does_not_load_them() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240
     )
     assert process.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("write", ["to_html", "to_svg", "to_png"])
+def test_what_a_view_writes_replaces_an_older_file_whole(
+    write: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    if write == "to_png":
+        pytest.importorskip("resvg_py")
+    path = tmp_path / "view"
+    path.write_bytes(b"old")
+    monkeypatch.setattr(whole_file, "_write", fail)
+    with pytest.raises(FileError, match="No space left on device"):
+        getattr(EXAMPLES[sorted(EXAMPLES)[0]](), write)(path)
+    assert path.read_bytes() == b"old"
+    assert [each.name for each in tmp_path.iterdir()] == ["view"]

@@ -8,8 +8,7 @@ from typing import Any
 
 from mixnet import config
 from mixnet.runtime.devices.host_value import HostValue
-from mixnet.runtime.value.garbage import held
-from mixnet.runtime.value.value import Spec, Value
+from mixnet.runtime.value.value import Spec, Value, values_kept
 
 _least_bytes = config.get("MIXNET_DONATE_BYTES")
 if not config.get("MXNET_EXEC_ENABLE_INPLACE"):
@@ -43,7 +42,7 @@ def unheld(leaves: Sequence[Value]) -> list[int]:
         if (
             value.spec.nbytes >= _least_bytes
             and not value.shared
-            and sys.getrefcount(value) - (value in held) <= _REFERENCES_OF_UNHELD
+            and sys.getrefcount(value) - (value in values_kept) <= _REFERENCES_OF_UNHELD
         ):
             indices.append(i)
     return indices

@@ -57,10 +57,17 @@ from mixnet.runtime.programs.donation import reused, unheld
 from mixnet.runtime.programs.executable_cache import executable, how_it_runs, prepare
 from mixnet.runtime.record.failed import Failed, error_of, restored
 from mixnet.runtime.value.counters import count
-from mixnet.runtime.value.garbage import UNREAD, held, left_to_workers, references
 from mixnet.runtime.value.memory import explained_shortage, logs, note_results
 from mixnet.runtime.value.state import state
-from mixnet.runtime.value.value import Value, check_pending, handed_over
+from mixnet.runtime.value.value import (
+    UNREAD,
+    Value,
+    check_pending,
+    handed_over,
+    left_to_workers,
+    references,
+    values_kept,
+)
 
 if TYPE_CHECKING:
     from mixnet.runtime.value.call import Call
@@ -141,10 +148,10 @@ class Segment:
         "resource",
         "results",
         "scalars",
-        "seen",
         "source",
         "sources",
         "var",
+        "visited",
     )
 
     def __init__(self, context: Context):
@@ -173,7 +180,7 @@ class Segment:
         self.references: list[weakref.ref[Value]] = []
         self.sources: dict[int, Source | None] = {}
         # How many entries, aliases and references the last collection of garbage has found.
-        self.seen = 0, 0, 0
+        self.visited = 0, 0, 0
         # While it runs: live slots, donated leaves and the arrays of all leaves; then the program's results.
         self.arrays: tuple[tuple[int, ...], tuple[int, ...], list[Any]] | None = None
         self.results: list[list[Any]] = []
@@ -375,7 +382,7 @@ class Segment:
         """Forget all entries after the first ``number``, whose outputs nobody holds."""
         with self.lock:
             del self.entries[number:]
-            self.seen = 0, 0, 0
+            self.visited = 0, 0, 0
             end = self.entries[-1][1] if self.entries else 0
             self.before = {slot: place for slot, place in self.before.items() if slot < end}
 
@@ -393,7 +400,7 @@ class Segment:
         """Close the segment: later operations go to another one."""
         self.finished = True
         self.entries, self.leaf_slots, self.aliases = _TOO_LATE, {}, []
-        self.seen = 0, 0, 0
+        self.visited = 0, 0, 0
 
     def _resume(self, engine: Engine) -> None:
         """After an interrupt during a push: leave the segment pending, or let workers run it."""
@@ -446,7 +453,7 @@ class Segment:
         slots, alive = [], []
         for reference in self.references:
             value = reference()
-            if value is not None and not (held and references(value) <= UNREAD):
+            if value is not None and not (values_kept and references(value) <= UNREAD):
                 slots.append(value.slot)
                 alive.append(reference)
         self.references = alive
@@ -661,10 +668,12 @@ class Segment:
             only_new: only those that no earlier call has found.
         """
         entries, aliases, references = self.entries, self.aliases, self.references
-        seen = self.seen if only_new else (0, 0, 0)
-        self.seen = len(entries), len(aliases), len(references)
-        outputs = chain.from_iterable(map(_OUTPUTS, entries[seen[0] :]))
-        return filter(None, map(called, chain(outputs, aliases[seen[1] :], references[seen[2] :])))
+        starts = self.visited if only_new else (0, 0, 0)
+        self.visited = len(entries), len(aliases), len(references)
+        outputs = chain.from_iterable(map(_OUTPUTS, entries[starts[0] :]))
+        return filter(
+            None, map(called, chain(outputs, aliases[starts[1] :], references[starts[2] :]))
+        )
 
     def graph(self, slots: tuple[int, ...] | None = None) -> Graph:
         """The operations that ``read_entries`` has read as a graph, with the live outputs as heads."""

@@ -15,9 +15,8 @@ from mixnet.engine.timeline import timeline
 from mixnet.engine.variable import Var
 from mixnet.process import locks
 from mixnet.process.source import user_source
-from mixnet.runtime.value.garbage import left_to_workers
 from mixnet.runtime.value.memory import logs
-from mixnet.runtime.value.value import Spec, Value, check_pending
+from mixnet.runtime.value.value import Spec, Value, check_pending, left_to_workers
 
 Work = Callable[[list[Any]], Sequence[Any]]
 

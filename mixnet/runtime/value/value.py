@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import sys
 import weakref
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import jax
@@ -14,8 +17,9 @@ from mixnet.context import Context
 from mixnet.engine.variable import Var
 from mixnet.private_jax.arrays import batched_put
 from mixnet.process import locks
+from mixnet.process.live_objects import LiveObjects
 from mixnet.runtime.value.memory import note
-from mixnet.runtime.value.state import is_on_host
+from mixnet.runtime.value.state import is_on_host, pending_segments
 
 
 class Spec:
@@ -252,3 +256,54 @@ def array_of(value: Value, reason: str = "value read") -> jax.Array:
     compute(value, reason)
     array: jax.Array = value.array
     return array
+
+
+# ---- while garbage is collected -----------------------------------------------------------------
+#
+# Python clears the weak references to garbage before it calls finalizers. One that reads an array, to save or
+# to print it, would find that no segment computes it. So pending values stay while garbage is collected.
+
+left_to_workers: LiveObjects[Any] = LiveObjects()
+"""Segments that workers run, and tasks that take the place of one."""
+
+values_kept: set[Value] = set()
+"""The values that stay now."""
+
+
+def references(value: Value) -> int:
+    """How many references there are to one of ``values_kept``; a large number for another value."""
+    return sys.getrefcount(value) if value in values_kept else sys.maxsize
+
+
+def _count_unread() -> int:
+    original = Value.__new__(Value)
+    reference = weakref.ref(original)
+    values_kept.add(original)
+    del original
+    value = reference()
+    assert value is not None
+    count = references(value)
+    values_kept.clear()
+    return count
+
+
+UNREAD = _count_unread()
+"""``references`` of the variable of a function, if only ``values_kept`` refers to its value: no array does.
+
+It is measured, because interpreters differ in how they count a variable.
+"""
+
+
+def _keep_values(phase: str, collection: Mapping[str, int]) -> None:
+    """Keep the values that this collection may find to be garbage: new ones, if it looks only at new objects.
+
+    A loop that records for long would otherwise visit all its values after every few hundred operations.
+    """
+    values_kept.clear()
+    if phase == "start":
+        is_young = collection["generation"] == 0
+        for segment in (*pending_segments(), *left_to_workers.all()):
+            values_kept.update(segment.pending_values(is_young))
+
+
+gc.callbacks.append(_keep_values)
