@@ -25,7 +25,7 @@ class Step(NamedTuple):
 
     Args:
         rule: an operator that writes the first array, and the others that are its states.
-        arrays: of each parameter weight, gradient, states; as many of each.
+        arrays: for each parameter its weight, gradient and states; the same number of arrays for all.
         numbers: its attributes.
     """
 

@@ -272,7 +272,7 @@ class Optimizer:
         parameters = self.param_dict
         if not parameters and not table:
             return [1.0] * len(indices)
-        if not parameters:
+        if not parameters:  # as in a module
             return [self._mx_mult(index, table) for index in indices]
         factors = []
         for index in indices:

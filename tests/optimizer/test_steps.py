@@ -276,19 +276,19 @@ def test_several_parameters_are_handed_over_as_tuples() -> None:
 
 @pytest.mark.parametrize("name", ["sgd", "adam"])
 def test_parameters_with_the_same_numbers_share_a_step(name: str) -> None:
-    def made() -> tuple[mx.optimizer.Optimizer, list, list, list]:
+    def rule_and_arrays() -> tuple[mx.optimizer.Optimizer, list, list, list]:
         rule = mx.optimizer.create(name, learning_rate=0.5, wd=0.25)
         weights, gradients = parameters()
         states = [rule.create_state(i, each) for i, each in enumerate(weights)]
         return rule, weights, gradients, states
 
     for factors, parameters_of_steps in (({}, [3]), ({2: 0.0}, [2, 1]), ({1: 0.0}, [1, 1, 1])):
-        rule, *arrays = made()
+        rule, *arrays = rule_and_arrays()
         rule.set_wd_mult(factors)
         steps = rule._mx_steps([0, 1, 2], *arrays)
         assert [len(each.arrays) for each in steps] == parameters_of_steps
         run_steps(steps)
-        alone, *arrays_alone = made()
+        alone, *arrays_alone = rule_and_arrays()
         alone.set_wd_mult(factors)
         for i, (weight, gradient, state) in enumerate(zip(*arrays_alone, strict=True)):
             alone.update(i, weight, gradient, state)

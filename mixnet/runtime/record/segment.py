@@ -572,7 +572,7 @@ class Segment:
         numbers = None if cache is None else cache.array_of(self.scalars, self.context)
         scalars = np.array(self.scalars, np.float64) if numbers is None else numbers
         arguments = (scalars, *arrays)
-        # JAX arrays keep their 64-bit types, and NumPy has no other.
+        # JAX's arrays keep their 64-bit types, and NumPy has no other. Operators in Python get the scope.
         if numbers is not None or (isinstance(call, Interpreter) and not self.alone):
             seconds = self._timed(call, arguments)
         else:
