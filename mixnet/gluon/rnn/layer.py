@@ -11,7 +11,6 @@ from mixnet.base import (
     AttributeValueError,
     CheckError,
     NotAnArrayError,
-    NotDefinedError,
     ObjectKindError,
     ShapeError,
     UnknownNameError,
@@ -184,8 +183,12 @@ class _RNNLayer(HybridBlock):
         return parameters
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape, layout and dtype of each state."""
-        raise NotDefinedError(f"{type(self).__name__} does not define state_info.")
+        """Shape, layout and dtype of each state.
+
+        Args:
+            batch_size: number of samples.
+        """
+        return [self._state(batch_size, self._hidden_size)]
 
     def _state(self, batch_size: int, units: int) -> dict[str, Any]:
         shape = (self._num_layers * self._dir, batch_size, units)
@@ -406,14 +409,6 @@ class RNN(_RNNLayer):
             **kwargs,
         )
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape, layout and dtype of the state.
-
-        Args:
-            batch_size: number of samples.
-        """
-        return [self._state(batch_size, self._hidden_size)]
-
 
 class LSTM(_RNNLayer):
     """Long short-term memory in several layers. Source: Hochreiter and Schmidhuber, 1997.
@@ -544,11 +539,3 @@ class GRU(_RNNLayer):
             dtype,
             **kwargs,
         )
-
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape, layout and dtype of the state.
-
-        Args:
-            batch_size: number of samples.
-        """
-        return [self._state(batch_size, self._hidden_size)]
