@@ -70,10 +70,10 @@ def test_a_step_happens_on_all_devices_or_on_none(
 
 def test_an_interrupted_push_changes_all_keys_or_none() -> None:
     def store() -> mx.kv.KVStore:
-        made = mx.kv.create("local")
-        made.set_optimizer(mx.optimizer.SGD(learning_rate=1.0))
-        made.init([0, 1], [nd.ones((2,)), nd.ones((2,))])
-        return made
+        result = mx.kv.create("local")
+        result.set_optimizer(mx.optimizer.SGD(learning_rate=1.0))
+        result.init([0, 1], [nd.ones((2,)), nd.ones((2,))])
+        return result
 
     def content(store: mx.kv.KVStore) -> str:
         values = [nd.zeros((2,)), nd.zeros((2,))]

@@ -74,9 +74,9 @@ class _RangeCollector(LayerOutputCollector):
         if not self.wants(name):
             return
         values = arr.asnumpy()
-        what = self._add(name, values, *_extent(name, values))
+        message = self._add(name, values, *_extent(name, values))
         if self.logger:
-            self.logger.debug(f"Collecting layer {name} {what}")
+            self.logger.debug(f"Collecting layer {name} {message}")
 
     def _add(self, name: str, values: np.ndarray, least: float, most: float) -> str:
         """Add a batch; returns what the logger prints."""
