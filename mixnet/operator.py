@@ -444,7 +444,7 @@ class PropRunner:
         called_by = timeline.called_by(f"_backward_{self.name}")
         with called_by, _operator_scope(True):
             gradients = [zeros(each.shape, _HOST, each.dtype) for each in inputs]
-            # What the operator kept in forward is that call's: others may have come since.
+            # Other calls may have run since: this gradient needs what its own forward kept.
             with self._lock:
                 waiting = [self._waiting[each].get(int(ticket)) for each in _WAITING]
             operator, auxiliary = (

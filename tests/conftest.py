@@ -27,7 +27,7 @@ import mixnet as mx
 from mixnet.ops.tracing import trace_cache
 from mixnet.runtime.interpret import patience
 from mixnet.runtime.programs import executable_cache
-from tests import isolation, processes
+from tests import compilation, isolation, processes
 
 trace_cache.use(None)  # tests use only their own traces, not those of earlier runs
 
@@ -54,12 +54,6 @@ if (
 
 
 LONGEST_FOLDER = 40  # characters; programs add up to 60
-
-QUICK_COMPILATION = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
-# The emitters of fusions write and optimize MLIR of their own, which takes longer than all the rest. Later
-# versions have no such flag, and XLA ends a process that names one it does not know.
-if jax.__version_info__ < (0, 11):
-    QUICK_COMPILATION += " --xla_cpu_use_fusion_emitters=false"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -151,15 +145,15 @@ class Hangs:
 
 
 def _compile_quickly() -> None:
-    """Programs of tests run once or twice: LLVM need not make them fast.
+    """XLA reads its variable once, here; processes that tests start have the flags that users have.
 
-    XLA reads its variable once, here; the processes that tests start have the flags that users have. With
-    MIXNET_TEST_OPTIMIZED all tests have them, as in ``make jax-range``.
+    Kernels of most notebooks are an exception. With MIXNET_TEST_OPTIMIZED all have the flags of users, as in
+    ``make jax-range``.
     """
-    if os.environ.get("MIXNET_TEST_OPTIMIZED"):
+    usual, flags = os.environ.get("XLA_FLAGS"), compilation.xla_flags()
+    if flags is None:
         return
-    usual = os.environ.get("XLA_FLAGS")
-    os.environ["XLA_FLAGS"] = f"{QUICK_COMPILATION} {usual or ''}"
+    os.environ["XLA_FLAGS"] = flags
     xla_client.CompileOptions()
     if usual is None:
         del os.environ["XLA_FLAGS"]

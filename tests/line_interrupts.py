@@ -7,10 +7,12 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
+
+Subject = TypeVar("Subject")
 
 
 @cache
@@ -83,3 +85,37 @@ def interrupted(at: int, folders: tuple[str, ...], work: Callable[[], object]) -
     finally:
         sys.settrace(None)
     return place
+
+
+def is_all_or_nothing(
+    make: Callable[[], Subject],
+    change: Callable[[Subject], object],
+    content: Callable[[Subject], str],
+    stride: int,
+    folders: tuple[str, ...] = ("/mixnet/",),
+) -> None:
+    """Check that an interrupt at any line of a change leaves everything as before it or as after it.
+
+    Args:
+        make: creates what is changed, always with the same content.
+        change: is interrupted at every ``stride``-th line that runs in the folders.
+        content: everything that the change may affect, as text.
+        stride: lines between two interrupts.
+        folders: parts of the paths of the files whose lines count.
+    """
+    subject = make()
+    before = content(subject)
+    change(subject)
+    after = content(subject)
+    assert before != after
+    outcomes = set()
+    place: str | None = ""
+    at = 1
+    while place is not None:
+        subject = make()
+        place = interrupted(at, folders, partial(change, subject))
+        now = content(subject)
+        assert now in (before, after), place
+        outcomes.add(now)
+        at += stride
+    assert outcomes == {before, after}

@@ -60,7 +60,7 @@ def main() -> None:
     )
     parser.add_argument("--gpus", help="numbers, such as 0,1; the CPU if omitted")
     parser.add_argument("--cpus", type=int, default=1, help="CPU devices to train on")
-    parser.add_argument("--pictures", type=int, default=2000, help="number of pictures to draw")
+    parser.add_argument("--pictures", type=int, default=2000, help="pictures to draw for training")
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--lr", type=float, default=0.1)
@@ -78,7 +78,7 @@ def main() -> None:
         train, held = (CIFAR10(str(args.data), train=part) for part in (True, False))
     else:
         print(f"CIFAR-10 is not in {args.data}/: drawing {args.pictures} pictures.")
-        train, held = drawn(args.pictures, args.seed), drawn(500, args.seed + 1)
+        train, held = drawn(args.pictures, args.seed), drawn(args.pictures // 4, args.seed + 1)
     last = [transforms.ToTensor(), transforms.Normalize(MEAN, SPREAD)]
     turned = transforms.Compose([transforms.RandomFlipLeftRight(), *last])
     batches = gluon.data.DataLoader(

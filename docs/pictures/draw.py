@@ -312,7 +312,7 @@ def flow() -> str:
 
 def gap(room: str, rooms: list[str]) -> str:
     """Room before a name that is not the first."""
-    return "" if room == rooms[0] else ' dx="16"'
+    return "" if room == rooms[0] else ' dx="12"'
 
 
 def layers() -> str:

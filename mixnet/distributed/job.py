@@ -50,7 +50,7 @@ class Job:
         rank: number of this worker; None: the scheduler assigns one.
         role: ``worker``, ``server`` or ``scheduler``.
         servers: processes in the role of a server.
-        interface: the network interface for arrays; empty: that of the way to ``root``.
+        interface: the network interface for arrays; empty: the one that leads to ``root``.
         has_scheduler: whether a scheduler is started separately; otherwise the worker of rank 0 starts one.
     """
 

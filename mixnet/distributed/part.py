@@ -44,7 +44,7 @@ class Part(World):
 
     @property
     def broken(self) -> BaseException | None:
-        """Why the job cannot go on, nor this part of it."""
+        """Why the job, and with it this part, cannot go on."""
         return self._whole.broken
 
     @broken.setter

@@ -31,7 +31,7 @@ def opened(
     Raises:
         MissingFileError: there is none.
         MXNetError: it is a folder, may not be read, or the name cannot be one of a file.
-        AttributeTypeError: what is given is no path.
+        AttributeTypeError: it is not a path.
     """
     if not isinstance(path, (str, bytes, os.PathLike)):  # a number is a file that is open already
         raise AttributeTypeError(f"A path must be a string or an os.PathLike, not {path!r:.60}.")

@@ -457,7 +457,7 @@ class Trainer:
         self, learned: list[tuple[int, Parameter, list[NDArray]]], ignore_stale_grad: bool
     ) -> None:
         """Update parameters, given with their numbers and arrays; marks their gradients as used."""
-        # Of each context numbers, gradients and arrays.
+        # For each context: numbers, gradients and arrays.
         updates: list[tuple[list[int], list[Any], list[Any]]] = []
         for _ in self._updaters:
             updates.append(([], [], []))

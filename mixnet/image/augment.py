@@ -248,6 +248,11 @@ class _ColourAugmenter(Augmenter):
         raise NotImplementedError
 
 
+def _factor(change: float) -> float:
+    """A random number that differs from 1 by at most ``change``."""
+    return 1.0 + random.uniform(-change, change)
+
+
 class BrightnessJitterAug(_ColourAugmenter):
     """Multiply the brightness by ``1 + uniform(-brightness, brightness)``.
 
@@ -262,7 +267,7 @@ class BrightnessJitterAug(_ColourAugmenter):
         self.brightness = brightness
 
     def _change(self, pixels: np.ndarray) -> None:
-        alpha = 1.0 + random.uniform(-self.brightness, self.brightness)
+        alpha = _factor(self.brightness)
         pixels *= np.asarray(alpha).astype(pixels.dtype)
 
 
@@ -279,7 +284,7 @@ class ContrastJitterAug(_ColourAugmenter):
         self.coef = array(GREY)
 
     def _change(self, pixels: np.ndarray) -> None:
-        alpha = 1.0 + random.uniform(-self.contrast, self.contrast)
+        alpha = _factor(self.contrast)
         grey = pixels.reshape(-1, 3).sum(axis=0, dtype=np.float64) @ GREY[0, 0]
         pixels *= np.float32(alpha)
         pixels += np.float32(3.0 * (1.0 - alpha) / pixels.size * grey)
@@ -298,7 +303,7 @@ class SaturationJitterAug(_ColourAugmenter):
         self.coef = array(GREY)
 
     def _change(self, pixels: np.ndarray) -> None:
-        alpha = 1.0 + random.uniform(-self.saturation, self.saturation)
+        alpha = _factor(self.saturation)
         grey = (pixels @ GREY[0, 0])[:, :, None]
         grey *= np.float32(1.0 - alpha)
         pixels *= np.float32(alpha)

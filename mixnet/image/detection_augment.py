@@ -165,6 +165,11 @@ def _usable(name: str, area: Range, least: float, aspect: Range) -> bool:
     return good
 
 
+def _up_to(least: int, most: int) -> int:
+    """A random number between two, or the second if it is not above the first."""
+    return random.randint(least, most) if least < most else most
+
+
 class _DetRandomArea(DetAugmenter):
     """Base of augmenters that replace an image by an area, if they find a suitable one."""
 
@@ -251,10 +256,7 @@ class DetRandomCropAug(_DetRandomArea):
         top = round(sqrt(most / ratio))
         if round(top * ratio) > width:
             top = int((width + 0.4999999) / ratio)
-        top = min(top, height)
-        h = min(h, top)
-        if h < top:
-            h = random.randint(h, top)
+        h = _up_to(h, min(top, height))
         w = round(h * ratio)
         # Rounding may have left the range of areas by a row.
         if w * h < least:
@@ -358,12 +360,9 @@ class DetRandomPadAug(_DetRandomArea):
         top = round(sqrt(most / ratio))
         if round(h * ratio) < width:
             h = int((width + 0.499999) / ratio)
-        h = max(h, height)
-        h = min(h, top)
-        if h < top:
-            h = random.randint(h, top)
+        h = _up_to(max(h, height), top)
         w = round(h * ratio)
-        if h - height < 2 or w - width < 2:  # a border of one pixel helps nobody
+        if h - height < 2 or w - width < 2:  # too thin to matter
             return None
         y = random.randint(0, max(0, h - height))
         x = random.randint(0, max(0, w - width))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,32 +12,33 @@ from mixnet.initializer.initializer import Initializer, alias, register
 from mixnet.ndarray.ndarray import NDArray
 
 
-@register
-@alias("zeros")
-class Zero(Initializer):
-    """Zeros."""
+class _Number(Initializer):
+    """The number that the class names."""
 
     draws = False
+    _number: ClassVar[float]
 
     def __init__(self) -> None:
         super().__init__()
 
     def _init_weight(self, desc: str, arr: NDArray) -> None:
-        arr._write_all(0.0)
+        arr._write_all(self._number)
+
+
+@register
+@alias("zeros")
+class Zero(_Number):
+    """Zeros."""
+
+    _number = 0.0
 
 
 @register
 @alias("ones")
-class One(Initializer):
+class One(_Number):
     """Ones."""
 
-    draws = False
-
-    def __init__(self) -> None:
-        super().__init__()
-
-    def _init_weight(self, desc: str, arr: NDArray) -> None:
-        arr._write_all(1.0)
+    _number = 1.0
 
 
 @register

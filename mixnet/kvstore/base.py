@@ -137,6 +137,18 @@ def _left_out(klass: type, name: str) -> NotDefinedError:
     return NotDefinedError(f"{klass.__name__} does not define {name}.")
 
 
+def check_capability(capability: str) -> None:
+    """Refuse what no store can be asked for.
+
+    Raises:
+        AttributeValueError: it is not ``KVStoreBase.OPTIMIZER``.
+    """
+    if capability.lower() != KVStoreBase.OPTIMIZER:
+        raise AttributeValueError(
+            f"Unknown capability: {capability}; ask for KVStoreBase.OPTIMIZER."
+        )
+
+
 class WithoutOptimizer(KVStoreBase):
     """Base of stores that hold no values and therefore no optimizer."""
 
@@ -147,11 +159,8 @@ class WithoutOptimizer(KVStoreBase):
         Raises:
             ValueError: the capability is unknown.
         """
-        if capability.lower() == KVStoreBase.OPTIMIZER:
-            return False
-        raise AttributeValueError(
-            f"Unknown capability: {capability}; ask for KVStoreBase.OPTIMIZER."
-        )
+        check_capability(capability)
+        return False
 
     def set_optimizer(self, optimizer: Optimizer) -> None:
         """Not supported by this store.

@@ -10,13 +10,12 @@ import numpy as np
 
 from mixnet.base import (
     AttributeTypeError,
-    AttributeValueError,
     CheckError,
     NotAnArrayError,
     PathNotFoundError,
 )
 from mixnet.files.whole_file import write_whole
-from mixnet.kvstore.base import KVStoreBase, _maker
+from mixnet.kvstore.base import KVStoreBase, _maker, check_capability
 from mixnet.kvstore.base import create as create
 from mixnet.kvstore.base import set_kvstore_handle as set_kvstore_handle
 from mixnet.kvstore.compression import compression
@@ -61,11 +60,8 @@ class KVStore(KVStoreBase):
         Raises:
             MXNetError: the capability is unknown.
         """
-        if capability.lower() == KVStoreBase.OPTIMIZER:
-            return True
-        raise AttributeValueError(
-            f"Unknown capability: {capability}; ask for KVStoreBase.OPTIMIZER."
-        )
+        check_capability(capability)
+        return True
 
     @property
     def type(self) -> str:

@@ -12,6 +12,7 @@ from mixnet.base import ShapeError, SizeError
 from mixnet.metric.evaluation import Batch, EvalMetric, pairs
 from mixnet.metric.registry import register
 from mixnet.metric.totals import measure, measured
+from mixnet.util import with_defaults
 
 
 def _differences(label: Any, pred: Any) -> Any:
@@ -104,13 +105,7 @@ class MAE(_Error):
 
     _rule = staticmethod(absolute_error)
 
-    def __init__(
-        self,
-        name: str = "mae",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ):
-        super().__init__(name, output_names, label_names)
+    __init__ = with_defaults(_Error.__init__, name="mae")
 
 
 @register
@@ -125,13 +120,7 @@ class MSE(_Error):
 
     _rule = staticmethod(squared_error)
 
-    def __init__(
-        self,
-        name: str = "mse",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ):
-        super().__init__(name, output_names, label_names)
+    __init__ = with_defaults(_Error.__init__, name="mse")
 
 
 @register
@@ -146,10 +135,4 @@ class RMSE(_Error):
 
     _rule = staticmethod(root_of_squared_error)
 
-    def __init__(
-        self,
-        name: str = "rmse",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ):
-        super().__init__(name, output_names, label_names)
+    __init__ = with_defaults(_Error.__init__, name="rmse")

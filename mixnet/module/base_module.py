@@ -120,11 +120,7 @@ class BaseModule:
         eval_metric = metric.create(eval_metric)
         eval_metric.reset()
         actual_num_batch = 0
-        for nbatch, eval_batch in enumerate(eval_data):
-            if nbatch == num_batch:
-                break
-            self.prepare(eval_batch, sparse_row_id_fn=sparse_row_id_fn)
-            self.forward(eval_batch, is_train=False)
+        for nbatch, eval_batch in self._mx_predicted(eval_data, num_batch, sparse_row_id_fn):
             self._mx_update_metric(eval_metric, eval_batch)
             if batch_end_callback is not None:
                 batch_end_params = BatchEndParam(epoch, nbatch, eval_metric, locals())
@@ -134,6 +130,20 @@ class BaseModule:
             params = BatchEndParam(epoch, actual_num_batch, eval_metric, locals())
             call_each(score_end_callback, params)
         return eval_metric.get_name_value()
+
+    def _mx_predicted(
+        self,
+        eval_data: DataIter,
+        num_batch: int | None,
+        sparse_row_id_fn: Callable[[Any], Any] | None,
+    ) -> Iterator[tuple[int, Any]]:
+        """Index and batch, after the module has predicted it."""
+        for nbatch, eval_batch in enumerate(eval_data):
+            if nbatch == num_batch:
+                break
+            self.prepare(eval_batch, sparse_row_id_fn=sparse_row_id_fn)
+            self.forward(eval_batch, is_train=False)
+            yield nbatch, eval_batch
 
     def _mx_update_metric(self, eval_metric: Any, batch: Any) -> None:
         if isinstance(batch, list):
@@ -163,11 +173,7 @@ class BaseModule:
         require(self, "binded", "params_initialized")
         if reset:
             eval_data.reset()
-        for nbatch, eval_batch in enumerate(eval_data):
-            if nbatch == num_batch:
-                break
-            self.prepare(eval_batch, sparse_row_id_fn=sparse_row_id_fn)
-            self.forward(eval_batch, is_train=False)
+        for nbatch, eval_batch in self._mx_predicted(eval_data, num_batch, sparse_row_id_fn):
             yield _without_padding(self.get_outputs(), eval_batch.pad), nbatch, eval_batch
 
     def predict(

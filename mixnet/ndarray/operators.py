@@ -67,7 +67,7 @@ class Binary:
         self._forms = {op: op.bind({"scalar": 1.0})[0] for op in (self.scalar, self.reflected)}
 
     def arrays(self, left: NDArray, right: NDArray) -> Any:
-        """Of two arrays."""
+        """The result for two arrays."""
         if left._is_numpys is not right._is_numpys:
             check_face(self.broadcast, (left, right), self.broadcast.is_numpys)
         if left._is_sparse or right._is_sparse:
@@ -128,7 +128,7 @@ class Binary:
         )
 
     def of_numbers(self, left: object, right: object) -> Any:
-        """Of two numbers: a number."""
+        """The result for two numbers: a number."""
         name = self.broadcast.name.removeprefix("broadcast_").removeprefix("_npi_")
         function = getattr(np, _NUMPY_NAMES.get(name, name))
         result = function(left, right).item()

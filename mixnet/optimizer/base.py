@@ -434,10 +434,10 @@ class Optimizer:
         )
 
     def _mx_steps_any_number(self) -> bool:
-        """Whether ``_mx_steps`` of any number of parameters are those of one after the other.
+        """Whether ``_mx_steps`` of several parameters gives the same as a call for each.
 
-        They are if it takes lists, and the rate of a parameter depends on no other: a scheduler sees the
-        updates that were counted before.
+        It does if the optimizer takes lists, and the rate of a parameter depends on no other: a scheduler
+        sees the updates that were counted before.
         """
         takes_lists = self.aggregate_num > 0 or (self._mx_takes_lists and not self.multi_precision)
         return takes_lists and self.lr_scheduler is None and _RATES.are_those_of(self)

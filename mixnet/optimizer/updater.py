@@ -91,7 +91,7 @@ class Updater:
         states: list[Any],
         by_steps: bool,
     ) -> list[Any]:
-        """What the optimizer is called with: one parameter, or where it takes them so, several.
+        """Groups of parameters for the calls of the optimizer: one each, or several where it accepts that.
 
         Args:
             indices, weights, grads, states: those of all parameters.

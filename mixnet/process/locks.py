@@ -211,7 +211,7 @@ def about_to_wait(event: str, gives_back: object = None) -> None:
         MXNetError: it holds a lock. Only where locks are checked.
     """
     if checked:
-        # Whoever is woken and goes to sleep again has waited all the time.
+        # A thread that wakes and sleeps again has waited since the first time.
         _, since = waits_for.get(threading.get_ident(), ("", time.monotonic()))
         waits_for[threading.get_ident()] = event, since
         locks = [lock for lock in _own_locks() if lock is not gives_back]

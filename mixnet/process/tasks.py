@@ -47,7 +47,7 @@ class PerTask:
         self.own: dict[Any, Any] = {}
 
     def now(self) -> Any:
-        """What the running task has."""
+        """The value in the running task."""
         return self.own.get(current_task(), self.base)
 
 

@@ -20,7 +20,7 @@ _BACKWARD = re.compile(r"_backward\d*(_\d+)?$|_gradient_sum(_\d+)?$|_rows$|^no_g
 
 
 def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
-    """Shape and dtype of every entry; of nodes that stand for graphs, by going into them.
+    """Shape and dtype of every entry; for nodes that represent graphs, from those graphs.
 
     Args:
         graph: any graph.

@@ -195,7 +195,7 @@ def _reasons(known: object, target: Target, loss: object) -> list[str]:
 
 
 def _code(function: object) -> Any:
-    """What stands for a function: defined again with the same text it is the same."""
+    """The identity of a function: equal for one that is defined again with the same text."""
     if isinstance(function, MethodType):
         function = function.__func__
     return function.__code__ if isinstance(function, FunctionType) else function

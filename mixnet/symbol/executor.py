@@ -235,7 +235,7 @@ class Executor:
             placed.move_states([handles[i] for i in placed.states], before, states)
             return outputs
         op = self.graph_op(training)
-        # What a monitor shows of backward is computed once more, from the same random numbers.
+        # A monitor computes backward once more, from the same random numbers.
         draws = op.key is not None and self._monitor is not None
         self._draw = draw_for(op, values, self._ctx) if draws else None
         outputs, states = call_graph(op, values, self._ctx, self._draw)

@@ -38,7 +38,7 @@ from mixnet.ops.tracing.template import Call, Template
 from mixnet.passes.differentiate import BackwardOp
 
 Calls = dict[bytes, tuple[str, str, tuple[Any, ...], list[Any]]]
-"""Of each family of calls: the kind of its entry, the operator's name, what else decides, and examples.
+"""For each family of calls: the kind of its entry, the operator's name, what else decides, and examples.
 
 An example is a shape of the arrays for a form, and a whole call for templates.
 """

@@ -19,7 +19,7 @@ CASES = [
     ("train_mnist.py --num-epochs 4 --lr-step-epochs 3", 0.85, 1),
     ("train_mnist.py --network lenet --num-epochs 2 --gc-type 2bit", 0.3, 1),
     ("train_cifar10.py --pictures 320 --epochs 3 --lr 0.05 --batch-size 16", 0.15, 1),
-    ("char_rnn.py --epochs 2 --hidden 64 --write 30", 1, 1.6),
+    ("char_rnn.py --epochs 1 --hidden 48 --write 10", 1, 1.6),
     ("word_lm_bucketing.py --sentences 1200 --num-epochs 3", 1, 7),
     ("translate_transformer.py --epochs 8 --layers 1 --size 48 --lr 0.005", 0.3, 1),
     ("ssd.py --pictures 320 --epochs 2", 0.3, 1),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
-from tests.line_interrupts import interrupted
+from tests.line_interrupts import interrupted, is_all_or_nothing
 
 # Python cannot raise an interrupt in a finalizer; it prints a warning and continues.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -30,27 +29,8 @@ def content(net: gluon.nn.HybridSequential) -> str:
     return repr([(each.dtype, each.asnumpy().tolist()) for each in (*data, *gradients)])
 
 
-def at_some_lines(
-    make: Callable[[], gluon.nn.HybridSequential],
-    change: Callable[[gluon.nn.HybridSequential], object],
-    stride: int,
-) -> None:
-    """Interrupt a change at many lines: the network is as before or as after it."""
-    net = make()
-    before = content(net)
-    change(net)
-    after = content(net)
-    assert before != after
-    for at in range(1, 100_000, stride):
-        net = make()
-        place = interrupted(at, ("/mixnet/",), partial(change, net))
-        assert content(net) in (before, after), place
-        if place is None:
-            return
-
-
 def test_an_interrupted_cast_changes_all_parameters_or_none() -> None:
-    at_some_lines(partial(network, 3), lambda net: net.cast("float16"), 53)
+    is_all_or_nothing(partial(network, 3), lambda net: net.cast("float16"), content, 53)
 
 
 def test_interrupted_loading_changes_all_parameters_or_none(tmp_path: Path) -> None:
@@ -58,9 +38,8 @@ def test_interrupted_loading_changes_all_parameters_or_none(tmp_path: Path) -> N
     other[0].weight.set_data(nd.full((2, 3), 5))
     other[0].bias.set_data(nd.full((2,), 6))
     other.save_parameters(str(tmp_path / "net.params"))
-    at_some_lines(
-        partial(network, 3), lambda net: net.load_parameters(str(tmp_path / "net.params")), 29
-    )
+    path = str(tmp_path / "net.params")
+    is_all_or_nothing(partial(network, 3), lambda net: net.load_parameters(path), content, 29)
 
 
 @pytest.mark.parametrize("hybridized", [True, False])

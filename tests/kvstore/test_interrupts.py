@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import mixnet as mx
 from mixnet import autograd, gluon, nd
 from tests.devices import run_again_on_four_devices
-from tests.line_interrupts import interrupted
+from tests.line_interrupts import is_all_or_nothing
 
 # Python cannot raise an interrupt in a finalizer; it prints a warning and continues.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -60,35 +61,23 @@ def test_a_step_happens_on_all_devices_or_on_none(
     options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MIXNET_JOINT_STEP_AFTER", "1")
-    training = Training(**options)
-    before = training.content()
-    training.step()
-    after = training.content()
     if not options:
+        training = Training()
+        training.step()
         assert training.trainer._kvstore.handle._steps.are_joint
-    outcomes: set[str] = set()
-    for at in range(1, 100_000, 211):
-        training = Training(**options)
-        place = interrupted(at, ("/mixnet/",), training.step)
-        now = training.content()
-        assert now in (before, after), place
-        outcomes.add(now)
-        if place is None:
-            break
-    assert outcomes == {before, after} and before != after
+    is_all_or_nothing(partial(Training, **options), Training.step, Training.content, 211)
 
 
 def test_an_interrupted_push_changes_all_keys_or_none() -> None:
-    outcomes: set[str] = set()
-    for at in range(1, 100_000, 53):
-        store = mx.kv.create("local")
-        store.set_optimizer(mx.optimizer.SGD(learning_rate=1.0))
-        store.init([0, 1], [nd.ones((2,)), nd.ones((2,))])
-        place = interrupted(at, ("/mixnet/",), lambda: store.push([0, 1], [nd.ones((2,))] * 2))  # noqa: B023
+    def store() -> mx.kv.KVStore:
+        result = mx.kv.create("local")
+        result.set_optimizer(mx.optimizer.SGD(learning_rate=1.0))
+        result.init([0, 1], [nd.ones((2,)), nd.ones((2,))])
+        return result
+
+    def content(store: mx.kv.KVStore) -> str:
         values = [nd.zeros((2,)), nd.zeros((2,))]
         store.pull([0, 1], values)
-        assert values[0].asnumpy().tolist() == values[1].asnumpy().tolist(), place
-        outcomes.add(str(values[0].asnumpy()))
-        if place is None:
-            break
-    assert len(outcomes) == 2
+        return str([each.asnumpy().tolist() for each in values])
+
+    is_all_or_nothing(store, lambda each: each.push([0, 1], [nd.ones((2,))] * 2), content, 53)

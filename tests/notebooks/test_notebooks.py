@@ -23,7 +23,7 @@ if importlib.util.find_spec("sklearn") is None:
     pytest.skip("pip install '.[lab]' to run notebooks", allow_module_level=True)
 
 from mixnet.widgets import page  # noqa: E402
-from tests import kernels, processes  # noqa: E402
+from tests import compilation, kernels, processes  # noqa: E402
 from tests.export.engine import run_pages  # noqa: E402
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
@@ -190,6 +190,11 @@ SHORTER: dict[str, tuple[tuple[str, str], ...]] = {
 }  # fmt: skip
 
 
+# These run for longer than optimizing their programs takes, or start processes, which are forked only in the
+# usual environment.
+OPTIMIZED = ("00_tour", "11_attention", "18_many_machines", "26_transformer")
+
+
 def shortened(path: Path) -> Any:
     """The notebook with shorter training; as it is with MIXNET_TEST_COURSE."""
     notebook = load(path)
@@ -212,8 +217,13 @@ def forked_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @longest_first
 @pytest.mark.usefixtures("no_running_loop", "forked_kernels")
-def test_a_notebook_runs(path: Path, run: ModuleType, tmp_path: Path) -> None:
+def test_a_notebook_runs(
+    path: Path, run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each in a kernel of its own: only what reads the notebook and writes the page is shared."""
+    flags = compilation.xla_flags()
+    if flags and path.stem not in OPTIMIZED:
+        monkeypatch.setenv("XLA_FLAGS", flags)
     run.write(run.execute_cells(shortened(path), FOLDER), path, tmp_path)
     checked = 0
     for cell in load(tmp_path / path.name).cells:

@@ -12,7 +12,7 @@ import mixnet as mx
 from mixnet import nd
 from mixnet.ndarray.steps import run_steps
 from mixnet.runtime.value.change import Change
-from tests.line_interrupts import interrupted
+from tests.line_interrupts import interrupted, is_all_or_nothing
 from tests.threads import in_threads
 
 # Python cannot raise an interrupt in a finalizer; it prints a warning and continues.
@@ -71,20 +71,13 @@ def test_an_interrupt_leaves_everything_or_nothing_updated(rule: type, settings:
         updater([0, 1, 2], gradients, weights)
         return updater, gradients, weights
 
-    updater, gradients, weights = at_step_two()
-    before = contents(updater, weights)
-    updater([0, 1, 2], gradients, weights)
-    after = contents(updater, weights)
-    outcomes: set[str] = set()
-    for at in range(1, 100_000, 61):
-        updater, gradients, weights = at_step_two()
-        place = interrupted(at, folders, partial(updater, [0, 1, 2], gradients, weights))
-        now = contents(updater, weights)
-        assert now in (before, after), place
-        outcomes.add(now)
-        if place is None:
-            break
-    assert outcomes == {before, after} and before != after
+    is_all_or_nothing(
+        at_step_two,
+        lambda step: step[0]([0, 1, 2], *step[1:]),
+        lambda step: contents(step[0], step[2]),
+        61,
+        folders,
+    )
 
 
 def test_a_step_that_fails_for_one_parameter_changes_no_parameter() -> None:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
@@ -166,20 +165,9 @@ def answer(source: str, start: str) -> None:
 
 def ask(python: str, stored: dict[str, Any]) -> list[Any]:
     """MXNet's answers; a process that crashes or hangs is followed by another."""
-    from tests.parity.record_ranges import run_once
+    from tests.parity.record_ranges import answers_of
 
-    answers: list[Any] = []
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder, "questions.json")
-        source.write_text(json.dumps(stored))
-        while len(answers) < len(stored["rows"]):
-            lines = run_once(python, __file__, source, len(answers))
-            answers += [
-                json.loads(each.removeprefix(ANSWER)) for each in lines if each.startswith(ANSWER)
-            ]
-            if len(answers) < len(stored["rows"]):
-                answers.append("crashes")
-    return answers
+    return answers_of(python, __file__, stored, len(stored["rows"]), ANSWER)
 
 
 def main(python: str) -> None:

@@ -20,7 +20,6 @@ import ctypes
 import functools
 import json
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -262,20 +261,9 @@ def answer(source: str, start: str) -> None:
 
 def ask(python: str, requests: list[dict[str, Any]]) -> list[Any]:
     """MXNet's answers; a process that crashes or hangs is followed by another."""
-    from tests.parity.record_ranges import run_once
+    from tests.parity.record_ranges import answers_of
 
-    answers: list[Any] = []
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder, "questions.json")
-        source.write_text(json.dumps(requests))
-        while len(answers) < len(requests):
-            lines = run_once(python, __file__, source, len(answers))
-            answers += [
-                json.loads(each.removeprefix(ANSWER)) for each in lines if each.startswith(ANSWER)
-            ]
-            if len(answers) < len(requests):
-                answers.append("crashes")
-    return answers
+    return answers_of(python, __file__, requests, len(requests), ANSWER)
 
 
 def in_mxnet_on_cpus(says: Any) -> bool:

@@ -186,6 +186,30 @@ def ask(python: str, requests: list[dict[str, Any]]) -> list[str]:
     return answers
 
 
+def answers_of(python: str, script: str, questions: object, count: int, prefix: str) -> list[Any]:
+    """The answers of a script, each behind a prefix; a process that crashes or hangs is followed by another.
+
+    Args:
+        python: an interpreter with mxnet.
+        script: prints answers as JSON with ``--answer``.
+        questions: are written to the file that the script reads.
+        count: the number of answers.
+        prefix: stands before an answer: MXNet prints as well.
+    """
+    answers: list[Any] = []
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "questions.json")
+        source.write_text(json.dumps(questions))
+        while len(answers) < count:
+            lines = run_once(python, script, source, len(answers))
+            answers += [
+                json.loads(each.removeprefix(prefix)) for each in lines if each.startswith(prefix)
+            ]
+            if len(answers) < count:
+                answers.append("crashes")
+    return answers
+
+
 def run_once(python: str, script: str, source: Path, start: int) -> list[str]:
     """The lines that a script prints with ``--answer`` until it ends, crashes or hangs."""
     command = [python, script, "--answer", str(source), str(start)]

@@ -82,6 +82,8 @@ FIND = """(root) => {
   for (let i = 0; i < lines.length; i++)
     for (let k = i + 1; k < lines.length; k++)
       if (lines[i].e !== lines[k].e && meet(lines[i], lines[k]) && scrolled(lines[i].e) === scrolled(lines[k].e)) found.push(`over: ${lines[i].text} | ${lines[k].text}`);
+  // Over each other: rows of a list in which every row has room for one line.
+  for (const row of all.filter((each) => each.matches('.mx-lines:not(.mx-wraps) .mx-row1'))) if (row.scrollHeight > row.clientHeight + slack) found.push(`over: ${words(row)}`);
   // Broken: a name of a program on two lines, although one would have room for it.
   for (const e of all.filter((each) => each.matches('code'))) {
     const walk = document.createTreeWalker(e, NodeFilter.SHOW_TEXT), room = e.closest('td, .mx-row1, .mx-side')?.clientWidth ?? e.clientWidth;

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -17,6 +18,18 @@ from tests.ui.reading import unreadable
 from tests.ui.steps import STEPS
 from tests.ui.test_sizes import WIDTHS
 from tests.widgets.examples import EXAMPLES
+
+
+def at_all_widths(page: Any) -> Iterator[int]:
+    """Make the window narrower step by step, and check that all of the page can be read in each width."""
+    faults = {}
+    for width in reversed(WIDTHS):
+        page.set_viewport_size({"width": width, "height": 900})
+        settle(page)
+        faults[width] = unreadable(page, "body")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+        yield width
+    assert not any(faults.values()), faults
 
 
 def test_every_view_has_steps() -> None:
@@ -53,15 +66,9 @@ def test_a_page_without_scripts_is_readable(
         > 50
     )
     page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
-    actual = {}
-    for width in reversed(WIDTHS):
-        page.set_viewport_size({"width": width, "height": 900})
-        settle(page)
-        actual[width] = unreadable(page, "body")
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+    for width in at_all_widths(page):
         scale = page.locator("figure img").evaluate("(img) => img.clientWidth / img.naturalWidth")
         assert scale >= 0.74, f"{width}: text of the picture is too small"
-    assert {width: faults for width, faults in actual.items() if faults} == {}
     assert noting.axe_in_both_themes("body") == {}
     assert noting.outside == []
     assert noting.errors == []
@@ -83,13 +90,7 @@ def test_a_page_that_runs_a_network(noting: Watched, tmp_path: Path) -> None:
     page.mouse.move(area["x"] + 140, area["y"] + 220, steps=5)
     page.mouse.up()
     counts(page.locator("#scores li"), 3)
-    actual = {}
-    for width in reversed(WIDTHS):
-        page.set_viewport_size({"width": width, "height": 900})
-        settle(page)
-        actual[width] = unreadable(page, "body")
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
-    assert {width: faults for width, faults in actual.items() if faults} == {}
+    assert list(at_all_widths(page))
     assert noting.axe_in_both_themes("body") == {}
     assert noting.outside == []
     assert noting.errors == []

@@ -11,6 +11,7 @@ from tests.ui.reading import unreadable
 
 LONG = "a rather long line of text that has no room"
 BOX = "width:90px;white-space:nowrap;"
+ROW = "width:90px;height:20px"
 STYLE = "width:400px;overflow:hidden"
 PAGE = (
     f"<!DOCTYPE html><body style='font:14px sans-serif'><div class='mx' style='{STYLE}'>{{}}</div>"
@@ -25,6 +26,7 @@ PAGE = (
         (f"<p title='t'>x</p><table style='{BOX}'><tr><td>{LONG * 4}</td></tr></table>", "cut at"),
         (f"<input placeholder='{LONG}' style='width:90px'>", "cut: placeholder"),
         (f"<p>{LONG}</p><p style='margin-top:-32px'>another one</p>", "over:"),
+        (f"<div class='mx-lines'><p class='mx-row1' style='{ROW}'>{LONG * 3}</p></div>", "over:"),
         (
             f"<p style='display:flex'><span title='t' style='{BOX}overflow:hidden'>{LONG}</span>"
             "<span>27%</span></p>",

@@ -139,7 +139,7 @@ def _precision(
         list_fp32_ops(target_dtype) if full is None else full,
         list_widest_type_cast(target_dtype),
         list_conditional_fp32_ops(target_dtype) if conditional is None else conditional,
-        symbol_fp16.NAMES,  # what is taken off a list takes what comes, whatever it declares
+        symbol_fp16.NAMES,  # an operator that was taken off a list accepts any dtype
     )
 
 
@@ -154,8 +154,8 @@ def init(
 ) -> None:
     """Compute in mixed precision from now on: arrays, symbols and networks alike.
 
-    Operators that gain by it get their inputs cast to half precision, those that need float32 to
-    that. Call it before networks are hybridized; a second call does nothing.
+    Inputs of operators that gain by it are cast to half precision, inputs of operators that need
+    float32 to float32. Call it before networks are hybridized; a second call does nothing.
 
     Args:
         target_dtype: ``'float16'`` or ``'bfloat16'``.

@@ -22,7 +22,7 @@ from mixnet.ops.op import Op
 from mixnet.ops.registry import find
 from mixnet.runtime.record.record import record
 
-_AHEAD = 4  # steps of which it need not be known yet whether they overflowed
+_AHEAD = 4  # the latest steps, for whose overflow flags nobody waits
 
 
 def _scaled(loss: Any, scale: Any) -> Any:
@@ -206,7 +206,7 @@ class LossScaler:
     def _correct_counts(self, optimizer: Any) -> None:
         """Take back the counts of earlier steps that turned out to have overflowed.
 
-        It is asked about those that are known by now, and waited for those far enough behind.
+        This waits for a step only once more than ``_AHEAD`` others have followed it.
         """
         while self._unsure:
             finite, counted = self._unsure[0]

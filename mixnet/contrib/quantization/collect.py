@@ -66,7 +66,24 @@ class LayerOutputCollector:
         raise NotImplementedError
 
 
-class LayerOutputMinMaxCollector(LayerOutputCollector):
+class _RangeCollector(LayerOutputCollector):
+    """Collects from the numbers and the range of each output."""
+
+    def collect(self, name: str, arr: NDArray) -> None:
+        """Record the output of a layer for one batch."""
+        if not self.wants(name):
+            return
+        values = arr.asnumpy()
+        message = self._add(name, values, *_extent(name, values))
+        if self.logger:
+            self.logger.debug(f"Collecting layer {name} {message}")
+
+    def _add(self, name: str, values: np.ndarray, least: float, most: float) -> str:
+        """Add a batch; returns what the logger prints."""
+        raise NotImplementedError
+
+
+class LayerOutputMinMaxCollector(_RangeCollector):
     """The smallest and the largest number of each output.
 
     Args:
@@ -85,25 +102,19 @@ class LayerOutputMinMaxCollector(LayerOutputCollector):
         self.quantized_dtype = quantized_dtype
         self.min_max_dict: dict[str, Range] = {}
 
-    def collect(self, name: str, arr: NDArray) -> None:
-        """Record the output of a layer for one batch."""
-        if not self.wants(name):
-            return
-        values = arr.asnumpy()
-        least, most = _extent(name, values)
+    def _add(self, name: str, values: np.ndarray, least: float, most: float) -> str:
         if name in self.min_max_dict:
             before = self.min_max_dict[name]
             least, most = min(least, before[0]), max(most, before[1])
         self.min_max_dict[name] = (least, most)
-        if self.logger:
-            self.logger.debug(f"Collecting layer {name} min_range={least}, max_range={most}")
+        return f"min_range={least}, max_range={most}"
 
     def ranges(self) -> dict[str, Range]:
         """The smallest and the largest number of each output."""
         return dict(self.min_max_dict)
 
 
-class LayerHistogramCollector(LayerOutputCollector):
+class LayerHistogramCollector(_RangeCollector):
     """A histogram of each output.
 
     Args:
@@ -126,20 +137,14 @@ class LayerHistogramCollector(LayerOutputCollector):
         self.quantized_dtype = quantized_dtype
         self.hist_dict: dict[str, Any] = {}
 
-    def collect(self, name: str, arr: NDArray) -> None:
-        """Record the output of a layer for one batch."""
-        if not self.wants(name):
-            return
-        values = arr.asnumpy()
-        least, most = _extent(name, values)
+    def _add(self, name: str, values: np.ndarray, least: float, most: float) -> str:
         end = max(abs(least), abs(most))
         if name in self.hist_dict:
             self.hist_dict[name] = combine_histogram(self.hist_dict[name], values, least, most, end)
         else:
             counts, edges = np.histogram(values, bins=self.num_bins, range=(-end, end))
             self.hist_dict[name] = (counts, edges, least, most, end)
-        if self.logger:
-            self.logger.debug(f"Collecting layer {name} histogram of {values.shape}")
+        return f"histogram of {values.shape}"
 
     def ranges(self) -> dict[str, Range]:
         """The ranges whose integers tell most about each output, by relative entropy."""
@@ -157,7 +162,7 @@ def _extent(name: str, values: np.ndarray) -> Range:
     """The least and the greatest number.
 
     Raises:
-        AttributeValueError: one is not finite: no integer stands for it.
+        AttributeValueError: one is not finite, so no integer can represent it.
     """
     least, most = float(values.min()), float(values.max())
     if not np.isfinite([least, most]).all():
@@ -169,7 +174,7 @@ def _extent(name: str, values: np.ndarray) -> Range:
 
 
 def levels_for(least: float, quantized_dtype: str, levels: int) -> int:
-    """How many integers stand for numbers from ``least`` on: twice as many if none needs a sign."""
+    """How many integers represent numbers from ``least`` on: twice as many if none needs a sign."""
     return 2 * levels + 1 if least >= 0 and quantized_dtype in ("auto", "uint8") else levels
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeValueError
@@ -77,7 +76,7 @@ def measure(
     run = CachedOp(Group([inside[name] for name in outputs])) if outputs else None
     parameters = {name: each.as_in_context(context) for name, each in arrays.items()}
     count = 0
-    for batch in chain(batches(data)):
+    for batch in batches(data):
         if len(batch) < len(names):
             raise AttributeValueError(
                 f"calib_data: a batch has {len(batch)} arrays, but the network takes {', '.join(names)}."

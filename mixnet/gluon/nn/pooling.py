@@ -9,6 +9,7 @@ from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.nn.convolution import Size, check_layout, sizes
 from mixnet.ops.schema.arguments import check_arguments
 from mixnet.ops.schema.attributes import Extents, Steps
+from mixnet.util import with_defaults
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -261,7 +262,21 @@ class AvgPool3D(_Pooling):
         )
 
 
-class GlobalMaxPool1D(_Pooling):
+class _GlobalPooling(_Pooling):
+    """One number for every channel.
+
+    Args:
+        layout: one that the class names.
+        kwargs: ``prefix`` and ``params`` of :class:`Block`.
+    """
+
+    _mx_pool_type: ClassVar[str]
+
+    def __init__(self, layout: str, **kwargs: Any):
+        super().__init__(1, None, 0, True, True, self._mx_pool_type, layout, **kwargs)
+
+
+class GlobalMaxPool1D(_GlobalPooling):
     """The largest element of every channel.
 
     Args:
@@ -270,12 +285,11 @@ class GlobalMaxPool1D(_Pooling):
     """
 
     _mx_layouts = _LAYOUTS[1]
+    _mx_pool_type = "max"
+    __init__ = with_defaults(_GlobalPooling.__init__, layout="NCW")
 
-    def __init__(self, layout: str = "NCW", **kwargs: Any):
-        super().__init__(1, None, 0, True, True, "max", layout, **kwargs)
 
-
-class GlobalMaxPool2D(_Pooling):
+class GlobalMaxPool2D(_GlobalPooling):
     """The largest element of every channel.
 
     Args:
@@ -284,12 +298,11 @@ class GlobalMaxPool2D(_Pooling):
     """
 
     _mx_layouts = _LAYOUTS[2]
+    _mx_pool_type = "max"
+    __init__ = with_defaults(_GlobalPooling.__init__, layout="NCHW")
 
-    def __init__(self, layout: str = "NCHW", **kwargs: Any):
-        super().__init__(1, None, 0, True, True, "max", layout, **kwargs)
 
-
-class GlobalMaxPool3D(_Pooling):
+class GlobalMaxPool3D(_GlobalPooling):
     """The largest element of every channel.
 
     Args:
@@ -298,12 +311,11 @@ class GlobalMaxPool3D(_Pooling):
     """
 
     _mx_layouts = _LAYOUTS[3]
+    _mx_pool_type = "max"
+    __init__ = with_defaults(_GlobalPooling.__init__, layout="NCDHW")
 
-    def __init__(self, layout: str = "NCDHW", **kwargs: Any):
-        super().__init__(1, None, 0, True, True, "max", layout, **kwargs)
 
-
-class GlobalAvgPool1D(_Pooling):
+class GlobalAvgPool1D(_GlobalPooling):
     """The mean of every channel.
 
     Args:
@@ -312,12 +324,11 @@ class GlobalAvgPool1D(_Pooling):
     """
 
     _mx_layouts = _LAYOUTS[1]
+    _mx_pool_type = "avg"
+    __init__ = with_defaults(_GlobalPooling.__init__, layout="NCW")
 
-    def __init__(self, layout: str = "NCW", **kwargs: Any):
-        super().__init__(1, None, 0, True, True, "avg", layout, **kwargs)
 
-
-class GlobalAvgPool2D(_Pooling):
+class GlobalAvgPool2D(_GlobalPooling):
     """The mean of every channel.
 
     Args:
@@ -326,12 +337,11 @@ class GlobalAvgPool2D(_Pooling):
     """
 
     _mx_layouts = _LAYOUTS[2]
+    _mx_pool_type = "avg"
+    __init__ = with_defaults(_GlobalPooling.__init__, layout="NCHW")
 
-    def __init__(self, layout: str = "NCHW", **kwargs: Any):
-        super().__init__(1, None, 0, True, True, "avg", layout, **kwargs)
 
-
-class GlobalAvgPool3D(_Pooling):
+class GlobalAvgPool3D(_GlobalPooling):
     """The mean of every channel.
 
     Args:
@@ -340,6 +350,5 @@ class GlobalAvgPool3D(_Pooling):
     """
 
     _mx_layouts = _LAYOUTS[3]
-
-    def __init__(self, layout: str = "NCDHW", **kwargs: Any):
-        super().__init__(1, None, 0, True, True, "avg", layout, **kwargs)
+    _mx_pool_type = "avg"
+    __init__ = with_defaults(_GlobalPooling.__init__, layout="NCDHW")

@@ -30,10 +30,23 @@ def _begin_states(cells: Any, **kwargs: object) -> list[Any]:
     return [state for cell in cells for state in cell.begin_state(**kwargs)]
 
 
-class _Stack:
-    """The base of both stacks."""
+class _Composed:
+    """What all cells of cells share."""
 
     _children: Any
+
+    def state_info(self, batch_size: int = 0) -> Any:
+        """Shape and layout of the states of all cells, the first cell's first."""
+        return _state_info(self._children.values(), batch_size)
+
+    def begin_state(self, **kwargs: object) -> list[Any]:
+        """Initial states of all cells."""
+        self._mx_check_alone()  # type: ignore[attr-defined]
+        return _begin_states(self._children.values(), **kwargs)
+
+
+class _Stack(_Composed):
+    """The base of both stacks."""
 
     def add(self, cell: object) -> None:
         """Add a cell on top."""
@@ -48,15 +61,6 @@ class _Stack:
     def __repr__(self) -> str:
         rows = [f"({i}): " + repr(c).replace("\n", "\n  ") for i, c in self._children.items()]
         return f"{type(self).__name__}(\n" + "\n".join(rows) + "\n)"
-
-    def state_info(self, batch_size: int = 0) -> Any:
-        """Shape and layout of all states, the lowest cell's first."""
-        return _state_info(self._children.values(), batch_size)
-
-    def begin_state(self, **kwargs: object) -> list[Any]:
-        """Initial states of all cells."""
-        self._mx_check_alone()  # type: ignore[attr-defined]
-        return _begin_states(self._children.values(), **kwargs)
 
     def unroll(
         self,
@@ -143,7 +147,7 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):  # type: ignore[misc
         return self._step(inputs, states)
 
 
-class BidirectionalCell(HybridRecurrentCell):
+class BidirectionalCell(_Composed, HybridRecurrentCell):  # type: ignore[misc]
     """Two cells over a sequence, one of them backwards; their outputs are concatenated.
 
     Source: Schuster and Paliwal, 1997.
@@ -168,15 +172,6 @@ class BidirectionalCell(HybridRecurrentCell):
         forward, backward = self._children.values()
         return f"{type(self).__name__}(forward={forward}, backward={backward})"
 
-    def state_info(self, batch_size: int = 0) -> Any:
-        """Shape and layout of the states of both cells."""
-        return _state_info(self._children.values(), batch_size)
-
-    def begin_state(self, **kwargs: object) -> list[Any]:  # type: ignore[override]
-        """Initial states of both cells."""
-        self._mx_check_alone()
-        return _begin_states(self._children.values(), **kwargs)
-
     def unroll(
         self,
         length: int,
@@ -192,12 +187,12 @@ class BidirectionalCell(HybridRecurrentCell):
         turned = backwards(F, steps, length, valid_length)
         states = first_states(self, F, begin_state, steps, batch)
         forward, backward = self._children.values()
-        count = len(forward.state_info(batch))  # type: ignore[attr-defined]
+        count = len(forward.state_info(batch))
         options = {"layout": layout, "valid_length": valid_length}
-        left, left_states = forward.unroll(  # type: ignore[attr-defined]
+        left, left_states = forward.unroll(
             length, steps, states[:count], merge_outputs=merge_outputs, **options
         )
-        right, right_states = backward.unroll(  # type: ignore[attr-defined]
+        right, right_states = backward.unroll(
             length, turned, states[count:], merge_outputs=False, **options
         )
         if merge_outputs is None:

@@ -11,7 +11,6 @@ from mixnet.base import (
     AttributeValueError,
     CheckError,
     NotAnArrayError,
-    NotDefinedError,
     ObjectKindError,
     ShapeError,
     UnknownNameError,
@@ -186,8 +185,12 @@ class _RNNLayer(HybridBlock):
         return parameters
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape, layout and dtype of each state."""
-        raise NotDefinedError(f"{type(self).__name__} does not define state_info.")
+        """Shape, layout and dtype of each state.
+
+        Args:
+            batch_size: number of samples.
+        """
+        return [self._mx_state(batch_size, self._hidden_size)]
 
     def _mx_state(self, batch_size: int, units: int) -> dict[str, Any]:
         shape = (self._num_layers * self._dir, batch_size, units)
@@ -408,14 +411,6 @@ class RNN(_RNNLayer):
             **kwargs,
         )
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape, layout and dtype of the state.
-
-        Args:
-            batch_size: number of samples.
-        """
-        return [self._mx_state(batch_size, self._hidden_size)]
-
 
 class LSTM(_RNNLayer):
     """Long short-term memory in several layers. Source: Hochreiter and Schmidhuber, 1997.
@@ -546,11 +541,3 @@ class GRU(_RNNLayer):
             dtype,
             **kwargs,
         )
-
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape, layout and dtype of the state.
-
-        Args:
-            batch_size: number of samples.
-        """
-        return [self._mx_state(batch_size, self._hidden_size)]

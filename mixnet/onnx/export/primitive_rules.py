@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -218,11 +219,8 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
 @rule("erf_inv")
 def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     # Giles' approximation, made exact to float32 by two of Newton's steps.
-    (x,), b, atom = inputs, low.b, equation.invars[0]
-
-    def n(value: float) -> str:
-        return number(low, value, atom)
-
+    (x,), b = inputs, low.b
+    n = functools.partial(number, low, atom=equation.invars[0])
     log = b.Log(b.Mul(b.Sub(n(1), x), b.Add(n(1), x)))
     part = b.Add(n(2 / (math.pi * 0.147)), b.Mul(log, n(0.5)))
     root = b.Sqrt(b.Sub(b.Mul(part, part), b.Mul(log, n(1 / 0.147))))
@@ -244,11 +242,8 @@ _LANCZOS = (
 @rule("lgamma")
 def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     # Lanczos' series for arguments from 1/2 on, the reflection formula below.
-    (x,), b, atom = inputs, low.b, equation.invars[0]
-
-    def n(value: float) -> str:
-        return number(low, value, atom)
-
+    (x,), b = inputs, low.b
+    n = functools.partial(number, low, atom=equation.invars[0])
     below = b.Less(x, n(0.5))
     at = b.Sub(b.Where(below, b.Sub(n(1), x), x), n(1))
     total = n(_LANCZOS[0])

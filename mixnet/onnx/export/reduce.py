@@ -66,15 +66,19 @@ def _(b: Builder, call: Call) -> str:
     return b.Reshape(place, [1]) if call.ndim == 1 and not call["keepdims"] else place
 
 
+def _ordered(b: Builder, call: Call, axis: int, count: Any) -> list[str]:
+    """The first ``count`` elements along an axis in order, and their indices."""
+    attributes = {"axis": axis, "largest": int(not call["is_ascend"])}
+    return b.add_several("TopK", (call.x, count), 2, attributes)
+
+
 @converts("topk")
 def _(b: Builder, call: Call) -> Any:
     only_floats(call)
     axis, kind = call["axis"], call["ret_typ"]
     if axis is None or kind not in ("indices", "value", "both") or call["k"] < 1:
         raise NotHere
-    axis = call.axis(axis)
-    attributes = {"axis": axis, "largest": int(not call["is_ascend"])}
-    values, order = b.add_several("TopK", (call.x, [int(call["k"])]), 2, attributes)
+    values, order = _ordered(b, call, call.axis(axis), [int(call["k"])])
     order = b.cast(order, call.out_dtypes[-1], np.int64) if kind != "value" else order
     return {"indices": [order], "value": [values], "both": [values, order]}[kind]
 
@@ -85,8 +89,7 @@ def _(b: Builder, call: Call) -> str:
     if call["axis"] is None:
         raise NotHere
     axis = call.axis(call["axis"])
-    attributes = {"axis": axis, "largest": int(not call["is_ascend"])}
-    values, order = b.add_several("TopK", (call.x, b.extent(call.x, axis)), 2, attributes)
+    values, order = _ordered(b, call, axis, b.extent(call.x, axis))
     return values if call.node.op.name == "sort" else b.cast(order, call.out_dtypes[0], np.int64)
 
 

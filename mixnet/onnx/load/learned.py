@@ -218,7 +218,7 @@ def _(g: Reading, call: Call) -> Any:
 
 
 def _kernel(g: Reading, call: Call, x: object, vectors: np.ndarray) -> Any:
-    """Of each sample with each vector, one row a sample."""
+    """The kernel of each sample with each vector, one row per sample."""
     gamma, shift, degree = map(float, call.get("kernel_params") or (0.0, 0.0, 3.0))
     kind = call.get("kernel_type", "LINEAR")
     if kind == "RBF":  # by differences: float32 loses too much in squares of large features

@@ -100,7 +100,7 @@ class _Trees:
 
 
 def _leaves(g: Reading, x: object, trees: _Trees) -> Any:
-    """Of each sample and tree the number of the leaf that it reaches."""
+    """The number of the leaf that each sample reaches in each tree."""
     rows = g.op("_contrib_arange_like", g.op("slice_axis", x, axis=1, begin=0, end=1), axis=0)
     rows = g.op("Reshape", rows, shape=(-1, 1))
     start = g.op("_npi_multiply_scalar", rows, scalar=0.0)

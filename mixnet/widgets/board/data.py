@@ -112,10 +112,10 @@ def _short(value: float) -> float:
 
 
 def held(value: object, name: str) -> Any:
-    """What a value is now, without waiting for it: a number, or arrays off the tape that are never written.
+    """The present content, without waiting: a number, or arrays off the tape that are never written.
 
     Raises:
-        AttributeTypeError: no number, no array, no list of arrays.
+        AttributeTypeError: it is neither a number nor an array nor a list of arrays.
     """
     if isinstance(value, NDArray):
         # The version of this moment: `total += loss` makes another, and no graph is kept alive.

@@ -78,8 +78,8 @@ def labels_of(
     of: Sequence[int],
     kinds: Mapping[Path, tuple[str, str]],
 ) -> dict[str, str]:
-    """What the boxes of nodes say whose block is no box of its own, by number: ``out``,
-    ``out.weight``; and those of gradients: ``∇ out``.
+    """Labels, by number, of nodes whose block has no box: ``out``, ``out.weight``, and ``∇ out`` for
+    gradients.
 
     Names are given by class and number (``dense1_fwd``); a reader knows the attribute, ``self.out``.
     """
@@ -107,7 +107,7 @@ def labels_of(
 def plain_name(name: str, prefixes: Sequence[str]) -> str:
     """A name without the first of these prefixes that it begins with, and without graphs around it.
 
-    What a block computes alone is called as the block is: ``dense0`` for ``dense0_fwd``.
+    The only operation of a block has the name of the block: ``dense0`` for ``dense0_fwd``.
     """
     base = name.removesuffix("_fwd")
     prefix = next(

@@ -306,7 +306,7 @@ class _Reading:
         inside = "/".join(path) + "/" if path else ""
         inputs = tuple(entry for n in tensors for entry in entries[n][:1] if entry is not None)
         op = Aten(call, tensors, specs)
-        # What a module makes alone is called as the module is, see ``widgets.graph.blocks.labels_of``.
+        # The only operation of a module has the name of the module, see ``widgets.graph.blocks.labels_of``.
         label = "fwd" if path and self._calls[path] == 1 else op.name.strip("_")
         node = Node(op, (), (), inputs, self._fresh(inside + label))
         place = _line(call.meta.get("stack_trace") or "")
@@ -355,7 +355,7 @@ def _called(call: Any, tensors: Mapping[Any, Any]) -> Any:
     """The result of a call with these tensors in place of nodes."""
     from torch.fx.node import map_arg
 
-    # What the call reads that is no tensor is a number or a check: torch gives its value with the node.
+    # Inputs that are not tensors are numbers or checks, whose values torch stores with the nodes.
     def of(node: Any) -> Any:
         return tensors[node] if node in tensors else node.meta.get("val")
 

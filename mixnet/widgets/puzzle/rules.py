@@ -1,7 +1,7 @@
 """The rules of all puzzles: the score of an answer, and its conflicts.
 
 ``widgets/src/puzzle/rules.js`` has the same rules for the page;
-``widgets/fixtures/puzzles.json`` holds answers of which both sides must say the same.
+``widgets/fixtures/puzzles.json`` holds answers that both must judge alike.
 
 An answer (``place``) has one entry for each item: an offset in bytes, ``[thread, start]``, or
 the number of a group.
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 Items = Sequence[dict[str, Any]]
-# Of each group those that read it, and a pair of operations for which they do.
+# For each group, the groups that read it, each with a pair of operations: writer and reader.
 _Waits = dict[int, dict[int, tuple[int, int]]]
 
 
@@ -26,8 +26,8 @@ def judge(payload: dict[str, Any], place: Sequence[Any]) -> dict[str, Any]:
         place: the answer, one entry for each item.
 
     Returns:
-        ``score``: peak bytes, the time at which the last task ends, or bytes moved; the less the better.
-        ``conflicts``: ``items`` (their numbers) and ``text`` of each; an answer that has some does not count.
+        ``score``: peak bytes, the time at which the last task ends, or bytes moved; lower is better.
+        ``conflicts``: ``items`` (their numbers) and ``text`` of each; an answer that has any does not count.
     """
     return _JUDGES[payload["kind"]](payload, place)
 
@@ -51,7 +51,7 @@ def _memory(payload: dict[str, Any], place: Sequence[int]) -> dict[str, Any]:
 def dependencies(items: Items) -> list[tuple[int, int, str]]:
     """Which task waits for which, in the order of pushing: earlier, later, and why.
 
-    Who reads waits for who wrote last; who writes waits for who wrote last, and for all who have read since.
+    A reader waits for the last writer; a writer waits for the last writer and for all readers since.
     """
     edges = []
     writer: dict[str, int] = {}

@@ -46,7 +46,7 @@ DEFAULTS = {
     "jitter": 0.0,
     "servers": 0,
 }
-"""What a model has where nothing else is said; ``servers`` 0 is an all-reduce."""
+"""Defaults of a model; ``servers`` 0 is an all-reduce."""
 
 
 def behind(n: int) -> float:

@@ -219,7 +219,7 @@ def _words(name: str) -> tuple[str, str]:
 def stands_for(program: Program, number: dict[str, int]) -> list[dict[str, list[int]]]:
     """For each step, what its nodes are in the last graph: names to numbers of nodes.
 
-    A node that a pass has taken out stands for nothing, unless the pass says what became of it, or
+    A node that a pass has removed has no counterpart, unless the pass says what became of it, or
     new nodes carry its name (``pool0_backward_gradient`` in place of ``pool0_backward``).
     """
     rows: list[dict[str, list[int]]] = [{name: [n] for name, n in number.items()}]

@@ -162,8 +162,8 @@ def _uses(rows: list[Row], text: _Strings) -> tuple[list[int], dict[str, list[in
 def dependencies(run: Mapping[str, Any]) -> list[tuple[int, int, int]]:
     """Edges (earlier operation, later operation, variable), from the versions alone.
 
-    Who reads a version waits for who wrote it; who writes the next waits for all who read it, or, if nobody
-    did, for who wrote it. Everything else that the engine keeps in order follows from these.
+    A reader of a version waits for its writer. The writer of the next version waits for all readers, or, if
+    there are none, for the writer. All other orderings of the engine follow from these.
     """
     deps = run["deps"]
     writer: dict[tuple[int, int], int] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -16,7 +16,7 @@ import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.ops.registry import find
 from mixnet.ops.tracing import traced
-from mixnet.runtime.compile import background
+from mixnet.runtime.compile import background, blas
 from mixnet.runtime.interpret import interpreter, on_numpy, patience, runner
 from mixnet.runtime.interpret.on_numpy import pieces
 from mixnet.runtime.interpret.on_numpy.work import Cost
@@ -235,59 +235,59 @@ print("end")
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "end", "")
 
 
-def test_products_beside_the_compiler_run_on_one_thread() -> None:
-    from mixnet.runtime.compile import blas
-
+@pytest.fixture
+def blas_threads() -> tuple[Callable[[], int], Callable[[int], None]]:
+    """Functions that read and set the number of BLAS's threads."""
     functions = blas._functions()
     if functions is None:
         pytest.skip("NumPy has another BLAS than the OpenBLAS of its wheels")
-    before = functions[0]()
-    assert background.submit(functions[0]).result(60) == 1
+    return functions
+
+
+def test_products_beside_the_compiler_run_on_one_thread(blas_threads: Any) -> None:
+    count, _ = blas_threads
+    before = count()
+    assert background.submit(count).result(60) == 1
     background.submit(lambda: None).result(60)
-    assert functions[0]() == before
+    assert count() == before
 
 
-def test_products_run_on_one_thread_of_blas_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mixnet.runtime.compile import blas
+def test_products_run_on_one_thread_of_blas_each(
+    blas_threads: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from mixnet.runtime.interpret.on_numpy import product
 
-    functions = blas._functions()
-    if functions is None:
-        pytest.skip("NumPy has another BLAS than the OpenBLAS of its wheels")
-    before, threads = functions[0](), []
+    count, set_count = blas_threads
+    before, threads = count(), []
     real = np.matmul
 
     def counted_matmul(x: np.ndarray, y: np.ndarray, **options: Any) -> np.ndarray:
-        threads.append(functions[0]())
+        threads.append(count())
         result: np.ndarray = real(x, y, **options)
         return result
 
     monkeypatch.setattr(product.np, "matmul", counted_matmul)
-    functions[1](2)
+    set_count(2)
     try:
         for size in (8, 100, 600):
             x = np.ones((size, size), np.float32)
             assert (product.matmul(x, x) == size).all()
     finally:
-        functions[1](before)
+        set_count(before)
     assert threads[:2] == [2, 1]  # the first is too small to be shared by BLAS
     assert len(threads) > 3 and set(threads[2:]) == {1}
 
 
-def test_scopes_of_one_thread_may_overlap() -> None:
-    from mixnet.runtime.compile import blas
-
-    functions = blas._functions()
-    if functions is None:
-        pytest.skip("NumPy has another BLAS than the OpenBLAS of its wheels")
-    before = functions[0]()
+def test_scopes_of_one_thread_may_overlap(blas_threads: Any) -> None:
+    count, _ = blas_threads
+    before = count()
     first, second = blas.on_one_thread(), blas.on_one_thread()
     first.__enter__()
     second.__enter__()
     first.__exit__()
-    assert functions[0]() == 1
+    assert count() == 1
     second.__exit__()
-    assert functions[0]() == before
+    assert count() == before
 
 
 def test_a_scope_compiles_what_was_interpreted() -> None:
