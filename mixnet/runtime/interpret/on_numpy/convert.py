@@ -22,7 +22,7 @@ def _convert(equation: Equation, new_dtype: np.dtype, **_: object) -> Run:
         return _to_whole(dtype, before)
     if before.kind == "c" and dtype.kind != "c":
         return lambda x: np.real(x).astype(dtype, copy=False)
-    if (before, dtype) == (np.float64, np.float32) and not equation.invars[0].aval.shape:
+    if before == np.float64 and dtype == np.float32 and not equation.invars[0].aval.shape:
         return np.float32  # most are rates of a step, whose method takes longer
     return lambda x: x.astype(dtype)
 
