@@ -8,7 +8,7 @@ import itertools
 import math
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -37,7 +37,6 @@ from mixnet.passes.facts import Facts
 from mixnet.passes.infer_storage import infer_storage
 from mixnet.passes.place_devices import assign_devices, is_cut, place_devices
 from mixnet.passes.recompute import default_mode
-from mixnet.passes.stored_values import StoredValues, read_by_values, with_stored_values
 from mixnet.process.collector import collector_paused
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph, draw_for, graph_op, move_states
 from mixnet.runtime.trace.placed import PlacedGraph
@@ -47,6 +46,9 @@ from mixnet.symbol.custom import OwnOperators, calls_own_operators
 from mixnet.symbol.executable import executable_graph, unplaced_graph
 from mixnet.symbol.monitored import Monitor
 from mixnet.symbol.symbol import Symbol
+
+if TYPE_CHECKING:
+    from mixnet.passes.stored_values import StoredValues
 
 
 class Bound(NamedTuple):
@@ -108,7 +110,9 @@ class Executor:
         self._storage = [stypes.get(head, "default") for head in symbol.graph.heads]
         self._is_cut = bool(self._groups) or is_cut(symbol.graph, ctx)
         self._matrices: dict[str, CSRNDArray] = {} if self._is_cut else self._find_matrices()
-        self._part_order = self._with_stored_values(symbol.graph).order
+        self._part_order: dict[str, list[int]] = {}
+        if self._matrices:
+            self._part_order = self._with_stored_values(symbol.graph).order
         if self._groups:
             self.placed_graph(False)  # a group without a device is an error here
         if calls_own_operators(symbol.graph):
@@ -217,7 +221,11 @@ class Executor:
             if isinstance(array, CSRNDArray)
             and (self._grad_dict[name] is None or self._requests.get(name, "null") == "null")
         }
-        names = read_by_values(self._symbol.graph, matrices) if matrices else ()
+        if not matrices:
+            return {}
+        from mixnet.passes.stored_values import read_by_values  # few programs need it
+
+        names = read_by_values(self._symbol.graph, matrices)
         return {name: array for name, array in matrices.items() if name in names}
 
     @functools.cached_property
@@ -246,11 +254,13 @@ class Executor:
         watched = () if self._monitor is None else self._monitor.entries
         symbol = Symbol((*self._symbol._heads, *watched))
         graph = self._own_operators.in_graph(complete_shapes(symbol.graph, shapes))
-        return Symbol(self._with_stored_values(graph).graph.heads)
+        if self._matrices:
+            graph = self._with_stored_values(graph).graph
+        return Symbol(graph.heads)
 
     def _with_stored_values(self, graph: Graph) -> StoredValues:
-        if not self._matrices:
-            return StoredValues(graph, {})
+        from mixnet.passes.stored_values import with_stored_values
+
         return with_stored_values(graph, {n: each.shape for n, each in self._matrices.items()})
 
     def placed_graph(self, training: bool) -> PlacedGraph:
