@@ -93,7 +93,7 @@ def _recorded(
     return result
 
 
-def _on_tape(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Results:
+def _on_tape(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Results:
     """The result from dense stand-ins, on the stored values of arrays that the tape does not know of."""
     known = [_plain(each) if each._is_sparse and each._is_taped() else each for each in arrays]
     types = [each.stype for each in known]
