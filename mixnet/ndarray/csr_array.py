@@ -46,6 +46,21 @@ class CSRNDArray(BaseSparseNDArray):
         counts = np.diff(starts)
         return host_indices(np.repeat(np.arange(self.shape[0]), counts), self.context)
 
+    def _stored(self) -> list[NDArray]:
+        """The stored values, and the column and the row of each, for a program.
+
+        Values of 0 at the last position round their number up, so that matrices share programs.
+        """
+        columns, rows = self._aux[1].asnumpy(), self._rows().asnumpy()
+        count, data = len(columns), self._data
+        unit = 1 << max(count.bit_length() - 3, 0)
+        added = -count % unit
+        if added:
+            values = np.concatenate([data.asnumpy(), np.zeros(added, data.dtype)])
+            data = NDArray._wrap(from_host(values, self.context))
+        places = [np.append(each, each[-1:].repeat(added)) for each in (columns, rows)]
+        return [data, *(host_indices(each, self.context) for each in places)]
+
     def _dense(self) -> NDArray:
         arrays = (self._data, self._aux[1], self._rows())
         return invoke(find("_csr_to_dense"), arrays, {"shape": self.shape})

@@ -106,9 +106,8 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     def _rows_at(self, rows: ArrayLike) -> NDArray:
         """The rows with these numbers, 0 where one is not stored."""
-        stored = self._aux[0].asnumpy()
-        places = np.searchsorted(stored, rows)
-        if len(stored) and (stored[np.minimum(places, len(stored) - 1)] == rows).all():
+        places = self._places(rows)
+        if places is not None:
             where = host_indices(places, self.context)
             return invoke(find("_take_rows"), (self._data, where), {})
         rows_read = invoke(
@@ -122,22 +121,30 @@ class RowSparseNDArray(BaseSparseNDArray):
         )
         return invoke(find("broadcast_mul"), (rows_read, mask), {})
 
+    def _places(self, rows: ArrayLike) -> np.ndarray | None:
+        """Where the rows with these numbers are stored; None unless all of them are."""
+        stored = self._aux[0].asnumpy()
+        places = np.searchsorted(stored, rows)
+        if len(stored) and (stored[np.minimum(places, len(stored) - 1)] == rows).all():
+            return places
+        return None
+
     def _put_rows(self, rows: ArrayLike, data: NDArray) -> None:
         """Store these rows, in place of those that were there."""
-        stored = self._aux[0].asnumpy()
-        union = np.union1d(stored, rows)
-        if len(union) == len(stored):
-            base = self._data
-        else:
+        base, indices, places = self._data, self._aux[0], self._places(rows)
+        if places is None:
+            stored = indices.asnumpy()
+            union = np.union1d(stored, rows)
             base = dense_array(
                 np.zeros((len(union), *self.shape[1:]), self._spec.dtype), self.context, self.dtype
             )
             if len(stored):
                 where = host_indices(np.searchsorted(union, stored), self.context)
                 base = invoke(find("_put_rows"), (base, where, self._data), {})
-        where = host_indices(np.searchsorted(union, rows), self.context)
+            indices, places = host_indices(union, self.context), np.searchsorted(union, rows)
+        where = host_indices(places, self.context)
         merged = invoke(find("_put_rows"), (base, where, data), {})
-        self._set(merged, (host_indices(union, self.context),))
+        self._set(merged, (indices,))
 
     def _disorder(self) -> str:
         return "indices must rise" if (np.diff(self._aux[0].asnumpy()) <= 0).any() else ""

@@ -81,7 +81,7 @@ def storage_of(op: Op, types: Sequence[str], attributes: dict[str, Any]) -> str 
 def _recorded(
     op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any], stype: str | None
 ) -> Results:
-    dense = invoke_any(op, [_plain(each) for each in arrays], dict(attributes))
+    dense = _on_tape(op, arrays, attributes)
     if stype in (None, "default"):
         if stype is None:
             _warn(op, arrays, attributes, dense)
@@ -91,6 +91,15 @@ def _recorded(
     assert isinstance(result, BaseSparseNDArray) and isinstance(dense, NDArray)
     result._variable = dense._read()
     return result
+
+
+def _on_tape(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Results:
+    """The result from dense stand-ins, on the stored values of arrays that the tape does not know of."""
+    known = [_plain(each) if each._is_sparse and each._is_taped() else each for each in arrays]
+    types = [each.stype for each in known]
+    if any(each._is_sparse for each in known) and storage_of(op, types, attributes) == "default":
+        return _computed(op, known, attributes, "default")
+    return invoke_any(op, [_plain(each) for each in arrays], dict(attributes))
 
 
 def _computed(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import math
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +25,10 @@ from mixnet.base import (
     UnknownNameError,
 )
 from mixnet.context import Context
+from mixnet.graph.graph import Graph
 from mixnet.graph.node import Node, topological
 from mixnet.ndarray import sparse
+from mixnet.ndarray.csr_array import CSRNDArray
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
 from mixnet.passes.complete_shapes import complete_shapes
@@ -44,6 +47,9 @@ from mixnet.symbol.custom import OwnOperators, calls_own_operators
 from mixnet.symbol.executable import executable_graph, unplaced_graph
 from mixnet.symbol.monitored import Monitor
 from mixnet.symbol.symbol import Symbol
+
+if TYPE_CHECKING:
+    from mixnet.passes.stored_values import StoredValues
 
 
 class Bound(NamedTuple):
@@ -92,7 +98,7 @@ class Executor:
         self._requests = dict(grad_req)
         self._recompute = default_mode()
         self._own_operators = OwnOperators()
-        self._ops: dict[bool, GraphOp] = {}
+        self._ops: dict[Any, GraphOp] = {}
         self._recorded: list[NDArray] = []
         self._values_read: list[weakref.ref[Value]] = []
         self._outputs: list[NDArray] = []
@@ -104,6 +110,10 @@ class Executor:
         stypes = infer_storage(symbol.graph, {name: array.stype for name, array in arrays.items()})
         self._storage = [stypes.get(head, "default") for head in symbol.graph.heads]
         self._is_cut = bool(self._groups) or is_cut(symbol.graph, ctx)
+        self._matrices: dict[str, CSRNDArray] = {} if self._is_cut else self._find_matrices()
+        self._part_order: dict[str, list[int]] = {}
+        if self._matrices:
+            self._part_order = self._with_stored_values(symbol.graph).order
         if self._groups:
             self.placed_graph(False)  # a group without a device is an error here
         if calls_own_operators(symbol.graph):
@@ -191,15 +201,50 @@ class Executor:
 
     def graph_op(self, training: bool) -> GraphOp:
         """The operator that runs the whole graph."""
-        if training not in self._ops:
-            arrays = [*self._arg_dict.values(), *self._aux_dict.values()]
-            known = [(array.shape, array._spec.dtype) for array in arrays]
+        return self._graph_op(training, self._inputs())
+
+    def _graph_op(self, training: bool, inputs: Sequence[NDArray]) -> GraphOp:
+        key = training, *[inputs[self._places[name]].shape for name in self._matrices]
+        if key not in self._ops:
+            known = [(array.shape, array._spec.dtype) for array in inputs]
             facts = Facts(self._ctx.device.platform, known)
             with collector_paused():
                 graph = executable_graph(self._complete(), training, facts)
                 name = self._symbol.name or "group"
-                self._ops[training] = graph_op(graph, name, self._recompute)
-        return self._ops[training]
+                self._ops[key] = graph_op(graph, name, self._recompute)
+        return self._ops[key]
+
+    def _find_matrices(self) -> dict[str, CSRNDArray]:
+        """The csr arguments without gradients that the graph can read as stored values."""
+        matrices = {
+            name: array
+            for name, array in self._arg_dict.items()
+            if isinstance(array, CSRNDArray)
+            and (self._grad_dict[name] is None or self._requests.get(name, "null") == "null")
+        }
+        if not matrices:
+            return {}
+        from mixnet.passes.stored_values import read_by_values  # few programs need it
+
+        names = read_by_values(self._symbol.graph, matrices)
+        return {name: array for name, array in matrices.items() if name in names}
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """Where each argument, or the first of its stored values, is among ``_inputs()``."""
+        counts = [3 if name in self._matrices else 1 for name in self._arg_dict]
+        return dict(zip(self._arg_dict, itertools.accumulate(counts, initial=0), strict=False))
+
+    def _inputs(self) -> list[NDArray]:
+        """The arrays that the graph reads: arguments, of matrices their stored values, then states."""
+        inputs: list[NDArray] = []
+        for name, array in self._arg_dict.items():
+            if name in self._matrices:
+                parts = self._matrices[name]._stored()
+                inputs += [parts[i] for i in self._part_order[name]]
+            else:
+                inputs.append(array)
+        return [*inputs, *self._aux_dict.values()]
 
     def _complete(self) -> Symbol:
         """The symbol with constants of open shapes as the arrays' shapes make them.
@@ -209,7 +254,15 @@ class Executor:
         shapes = {n: a.shape for n, a in (*self._arg_dict.items(), *self._aux_dict.items())}
         watched = () if self._monitor is None else self._monitor.entries
         symbol = Symbol((*self._symbol._heads, *watched))
-        return Symbol(self._own_operators.in_graph(complete_shapes(symbol.graph, shapes)).heads)
+        graph = self._own_operators.in_graph(complete_shapes(symbol.graph, shapes))
+        if self._matrices:
+            graph = self._with_stored_values(graph).graph
+        return Symbol(graph.heads)
+
+    def _with_stored_values(self, graph: Graph) -> StoredValues:
+        from mixnet.passes.stored_values import with_stored_values
+
+        return with_stored_values(graph, {n: each.shape for n, each in self._matrices.items()})
 
     def placed_graph(self, training: bool) -> PlacedGraph:
         """What runs instead where ``group2ctx`` was given, or shapes depend on values: the graph in parts."""
@@ -225,17 +278,18 @@ class Executor:
             self._placed[training] = PlacedGraph(placement, name, self._recompute)
         return self._placed[training]
 
-    def _run(self, training: bool, values: Sequence[Value]) -> list[Value]:
+    def _run(
+        self, training: bool, handles: Sequence[NDArray], values: Sequence[Value]
+    ) -> list[Value]:
         """Outputs; states are moved, or will be with backward."""
-        handles = [*self._arg_dict.values(), *self._aux_dict.values()]
         if self._is_cut:
             placed = self.placed_graph(training)
             outputs, states = placed.run(values)
             before = [values[i] for i in placed.states]
             placed.move_states([handles[i] for i in placed.states], before, states)
             return outputs
-        op = self.graph_op(training)
-        # A monitor computes backward once more, from the same random numbers.
+        op = self._graph_op(training, handles)
+        # What a monitor shows of backward is computed once more, from the same random numbers.
         draws = op.key is not None and self._monitor is not None
         self._draw = draw_for(op, values, self._ctx) if draws else None
         outputs, states = call_graph(op, values, self._ctx, self._draw)
@@ -285,7 +339,7 @@ class Executor:
 
     def _computed(self, record: bool, training: bool) -> tuple[list[Value], list[Value]]:
         """Outputs, on the tape with ``record``, and what a monitor watches besides."""
-        handles = [*self._arg_dict.values(), *self._aux_dict.values()]
+        handles = self._inputs()
         values = []
         for handle in handles:
             values.append(handle._value if handle._link is None else handle._read())
@@ -293,7 +347,9 @@ class Executor:
         if record:
             self._values_read = self._references(values)
         with RecordingScope(record, training):
-            outputs = with_variables(variables, functools.partial(self._run, training, values))
+            outputs = with_variables(
+                variables, functools.partial(self._run, training, handles, values)
+            )
         for place, output in enumerate(outputs):
             if output in variables:
                 outputs[place] = _own(output, variables[output])
@@ -317,8 +373,8 @@ class Executor:
     def _marks(self) -> list[tuple[int, Mark]]:
         """The marks of the arguments with gradients, with their positions."""
         marks = []
-        for position, (name, gradient) in enumerate(self._grad_dict.items()):
-            request = self._requests.get(name, "null")
+        for name, position in self._places.items():
+            gradient, request = self._grad_dict[name], self._requests.get(name, "null")
             if gradient is not None and request != "null":
                 marks.append((position, Mark(gradient, request)))
         return marks
@@ -388,8 +444,8 @@ class Executor:
     @cached_property
     def _dense(self) -> list[tuple[int, NDArray]]:
         """The dense arguments, with their positions: these may be written between forward and backward."""
-        arrays = enumerate(self._arg_dict.values())
-        return [(position, array) for position, array in arrays if not array._is_sparse]
+        places = self._places
+        return [(places[n], array) for n, array in self._arg_dict.items() if not array._is_sparse]
 
     def _references(self, values: Sequence[Value]) -> list[weakref.ref[Value]]:
         """Weak: the memory may be taken over by the update of parameters."""
@@ -485,6 +541,10 @@ class Executor:
                 f"set_monitor_callback takes a function of a name and an array, not {callback!r:.60}."
             )
         self._monitor = Monitor(callback, self._symbol.graph, monitor_all)
+        # A monitor shows what operators read, matrices as a whole.
+        self._matrices.clear()
+        self.__dict__.pop("_places", None)
+        self.__dict__.pop("_dense", None)
         self._ops.clear()
         self._placed.clear()
 

@@ -1,4 +1,4 @@
-"""``mx.sym.sparse``: operators with sparse storage on symbols; a graph computes on dense arrays."""
+"""``mx.sym.sparse``: operators with sparse storage on symbols."""
 
 from mixnet.symbol.namespace import below
 

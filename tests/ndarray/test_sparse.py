@@ -542,3 +542,15 @@ def test_parts_that_are_no_numbers_are_a_type_error(make: Any) -> None:
 def test_positions_that_are_no_pair_are_named() -> None:
     with pytest.raises(ValueError, match=r"not data and 2\."):
         nd.sparse.csr_matrix(([2], 2), shape=(3, 2))
+
+
+def test_a_product_with_a_row_sparse_variable_makes_no_dense_matrix(monkeypatch) -> None:
+    matrix, weight = csr(DATA.T), rows(OTHER)
+    weight.attach_grad()
+    head = np.arange(9, dtype="float32").reshape(3, 3)
+    monkeypatch.delattr(mx.nd.sparse.CSRNDArray, "_dense")
+    with mx.autograd.record():
+        product = nd.dot(matrix, weight)
+    product.backward(nd.array(head))
+    np.testing.assert_array_equal(product.asnumpy(), DATA.T @ OTHER)
+    np.testing.assert_array_equal(weight.grad.asnumpy(), DATA @ head)

@@ -65,22 +65,35 @@ def check_joined(name: str, shapes: Sequence[tuple[int, ...]], axis: int) -> Non
         raise ShapeError(f"{name}: shapes {list(shapes)} differ in axes other than axis {axis}.")
 
 
+def _stacked(*data: np.ndarray, axis: int) -> np.ndarray:
+    return np.stack([each.reshape(data[0].shape) for each in data], axis)
+
+
 @op(
     "stack",
     one_dtype=True,
     flops=0,
-    rewrites=Rewrites(constant=lambda *data, axis: np.stack(data, axis)),
+    rewrites=Rewrites(constant=_stacked),
     precision="widest",
     shape_constraint=same_inputs,
 )
 def stack(*data, axis: NewAxis = 0):
-    """The arrays, all of one shape, joined along a new axis at position ``axis``.
+    """The arrays joined along a new axis at position ``axis``.
+
+    An array of another shape than the first takes that of the first.
+
+    Raises:
+        ShapeError: an array has more or fewer elements than the first.
 
     Source: MXNet operator ``stack``.
     """
-    if any(each.shape != data[0].shape for each in data):
-        raise ShapeError(f"stack: shapes {[e.shape for e in data]} differ; they must be equal.")
-    return jnp.stack(data, axis)
+    first = data[0]
+    if any(each.size != first.size for each in data):
+        raise ShapeError(
+            f"stack: arrays of shapes {[each.shape for each in data]} do not stack; each must have "
+            f"as many elements as the first."
+        )
+    return jnp.stack([each.reshape(first.shape) for each in data], axis)
 
 
 def _parts(num_outputs: int) -> int:

@@ -1,0 +1,104 @@
+"""Let products read the stored values of csr matrices, which a graph else reads as dense arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.ops.op import Op
+from mixnet.ops.registry import find
+
+
+def read_by_values(graph: Graph, names: Collection[str]) -> set[str]:
+    """The csr matrices of which the graph reads stored values alone.
+
+    They are on the left of a product, as they are or after operators that leave 0 at 0.
+
+    Args:
+        graph: the graph of a symbol.
+        names: its variables that are csr matrices.
+    """
+    matrices = _matrices(graph, names)
+    others = {matrices[head] for head in graph.heads if head in matrices}
+    for node in graph.nodes:
+        if Entry(node) in matrices:
+            continue
+        read = node.inputs[1:] if _is_product(node) else node.inputs
+        others |= {matrices[entry] for entry in read if entry in matrices}
+    return {variable.name for variable in matrices.values() if variable not in others}
+
+
+class StoredValues(NamedTuple):
+    """A graph that reads csr matrices as stored values.
+
+    Args:
+        graph: it has three variables in place of each matrix.
+        order: by the matrix's name, what these are among its values, columns and rows: 0, 1 or 2.
+    """
+
+    graph: Graph
+    order: dict[str, list[int]]
+
+
+def with_stored_values(graph: Graph, shapes: Mapping[str, tuple[int, ...]]) -> StoredValues:
+    """The graph with variables for the values of csr matrices, and the column and the row of each.
+
+    Args:
+        graph: the graph of a symbol.
+        shapes: shapes of the matrices by name, all of ``read_by_values``.
+    """
+    matrices = _matrices(graph, shapes)
+    parts = {
+        variable: [Node(None, name=f"{variable.name}_{part}") for part in _PARTS]
+        for variable in matrices.values()
+    }
+
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
+        variable = matrices.get(node.inputs[0]) if node.inputs else None
+        if variable is None or Entry(node) in matrices:
+            return node.with_inputs(inputs)
+        columns, rows = (Entry(part) for part in parts[variable][1:])
+        transposed = find("dot").keywords(node.statics)["transpose_a"]
+        if transposed:
+            columns, rows = rows, columns
+        product = find("_csr_dot")
+        statics, scalars = product.bind({"extent": shapes[variable.name][int(transposed)]})
+        arrays = (inputs[0], columns, rows, inputs[1])
+        return Node(product, statics, scalars, arrays, node.name, node.attrs).made_from(node)
+
+    changed = graph.rebuild(change, {variable: each[0] for variable, each in parts.items()})
+    places = {node: place for place, node in enumerate(changed.arguments)}
+    order = {
+        variable.name: sorted(range(len(_PARTS)), key=lambda i: places[each[i]])
+        for variable, each in parts.items()
+    }
+    return StoredValues(changed, order)
+
+
+_PARTS = ("values", "columns", "rows")
+
+
+def _matrices(graph: Graph, names: Collection[str]) -> dict[Entry, Node]:
+    """What is a csr matrix in the graph, with the variable that it has its positions from."""
+    matrices = {}
+    for node in graph.nodes:
+        if node.is_variable:
+            if node.name in names:
+                matrices[Entry(node)] = node
+        elif len(node.inputs) == 1 and node.inputs[0] in matrices and _keeps_zeros(node):
+            matrices[Entry(node)] = matrices[node.inputs[0]]
+    return matrices
+
+
+def _keeps_zeros(node: Node) -> bool:
+    op = node.op
+    if not isinstance(op, Op) or op.storage is None or not op.storage.on_stored:
+        return False
+    return op.storage.output(["csr"], op.keywords(node.statics, node.scalars)) == "csr"
+
+
+def _is_product(node: Node) -> bool:
+    product = find("dot")
+    return node.op is product and not product.keywords(node.statics)["transpose_b"]
