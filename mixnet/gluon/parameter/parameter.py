@@ -22,7 +22,7 @@ from mixnet.base import (
     checked_shape,
 )
 from mixnet.context import Context, as_context, cpu, current_context
-from mixnet.gluon.parameter.replaceable import ReplaceableArrays, ReplaceableGradients
+from mixnet.gluon.parameter.replaceable import ReplaceableArrays, ReplaceableGradients, gradient_of
 from mixnet.gluon.trace import placed
 from mixnet.initializer.initializer import draws_numbers
 from mixnet.ndarray.create import array, zeros
@@ -592,8 +592,7 @@ class Parameter:
             StateError: it has none (``grad_req='null'``).
         """
         self._check_grad()
-        own = self._on(ctx)
-        return self._replaced_gradients.get(own.context, own.grad)
+        return gradient_of(self._on(ctx), self._replaced_gradients)
 
     def list_grad(self) -> list[NDArray]:
         """The gradients, one per context."""

@@ -30,10 +30,16 @@ class ReplaceableGradients(list[NDArray]):
     """
 
     def __init__(self, arrays: dict[Context, NDArray], replaced: dict[Context, NDArray]) -> None:
-        super().__init__(replaced.get(context, each.grad) for context, each in arrays.items())
+        super().__init__(gradient_of(each, replaced) for each in arrays.values())
         self._contexts = list(arrays)
         self._replaced = replaced
 
     def __setitem__(self, key: Any, value: Any) -> None:
         super().__setitem__(key, value)
         self._replaced.update(zip(self._contexts, self, strict=True))
+
+
+def gradient_of(array: NDArray, replaced: dict[Context, NDArray]) -> NDArray:
+    """The gradient of one of a parameter's arrays: the one that replaces it, or that of backward."""
+    gradient: NDArray = replaced.get(array.context, array.grad)
+    return gradient

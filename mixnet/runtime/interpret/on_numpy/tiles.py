@@ -154,7 +154,7 @@ class Tiles:
         for choice in itertools.product(*sources):
             half = [each[0] for each in choice]
             to = [key for each in choice for key in (each[1], each[2])]
-            key = (..., *[each[3] for each in choice])
+            key = (slice(None), slice(None), slice(None), *[each[3] for each in choice])
             halves[(*half, slice(None), slice(None), slice(None), *to)] = x[key]
         return halves
 
