@@ -21,6 +21,7 @@ from mixnet.gluon.parameter import Parameter, ParameterDict
 from mixnet.gluon.parameter.arrays import (
     arrays_of,
     gradients_of,
+    has_other_gradients,
     is_initialized,
     learned_arrays,
 )
@@ -463,8 +464,7 @@ class Trainer:
             updates.append(([], [], []))
         marks = []
         for i, each, arrays in learned:
-            # Methods of subclasses may be overridden.
-            gradients = None if type(each) is Parameter else each.list_grad()
+            gradients = each.list_grad() if has_other_gradients(each) else None
             for place, data in enumerate(arrays):
                 own = None if gradients is None else gradients[place]
                 mark = None if data._link is None else data._link.mark

@@ -353,6 +353,49 @@ def test_zeroing_passes_by_an_array_without_a_gradient() -> None:
     assert weight.data().asnumpy().tolist() == [[1] * 3] * 2
 
 
+@pytest.mark.parametrize("where", ["_grad", "list_grad"])
+@pytest.mark.parametrize("kvstore", [None, "local"])
+def test_a_trainer_uses_the_gradient_that_replaces_one(where: str, kvstore: str | None) -> None:
+    # Numbers of MXNet 1.9.1: backward writes to the same array as before.
+    net = nn.Dense(1, in_units=2, use_bias=False)
+    net.initialize(mx.init.One())
+    weight = net.weight
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0}, kvstore=kvstore)
+    values = []
+    for step in range(3):
+        with autograd.record():
+            loss = net(nd.array([[1, 2]]))
+        loss.backward()
+        if step == 1:
+            gradients = weight._grad if where == "_grad" else weight.list_grad()
+            gradients[0] = weight.grad() * 10
+        trainer.step(1)
+        values.append(weight.data().asnumpy()[0].tolist())
+    assert values == [[0, -1], [-10, -21], [-20, -41]]
+    assert weight.data().grad.asnumpy().tolist() == [[1, 2]]
+    weight.zero_grad()
+    assert weight.grad().asnumpy().tolist() == weight._grad[0].asnumpy().tolist() == [[0, 0]]
+    assert weight.data().grad.asnumpy().tolist() == [[1, 2]]
+
+
+def test_casting_keeps_replaced_gradients_and_new_requests_do_not() -> None:
+    weight = gluon.Parameter("weight", shape=(2,))
+    weight.initialize(ctx=[mx.cpu(0), mx.cpu(1)])
+    for place, context in enumerate(weight.list_ctx()):
+        weight._grad[place] = nd.array([7, place], ctx=context)
+    weight.cast("float64")
+    assert [each.asnumpy().tolist() for each in weight.list_grad()] == [[7, 0], [7, 1]]
+    weight._grad[0] = nd.ones((2,), dtype="float64")
+    weight.grad_req = "add"
+    assert weight.grad(mx.cpu(0)).asnumpy().tolist() == [0, 0]
+
+
+def test_an_item_of_list_data_can_be_replaced() -> None:
+    weight = new()
+    weight.list_data()[0] = nd.ones((2, 3)) * 5
+    assert weight.data().asnumpy().tolist() == [[5] * 3] * 2
+
+
 def test_initializing_twice_warns_at_the_line() -> None:
     net = nn.Dense(1, in_units=1)
     net.initialize()

@@ -56,9 +56,15 @@ def arrays_of(parameter: Parameter) -> list[NDArray]:
 
 def gradients_of(parameter: Parameter, arrays: list[NDArray] | None = None) -> list[NDArray]:
     """The gradients of a parameter, one per context; ``arrays`` are those of the parameter, if at hand."""
-    if type(parameter) is not Parameter:
+    if has_other_gradients(parameter):
         return parameter.list_grad()
     return [each.grad for each in arrays or arrays_of(parameter)]
+
+
+def has_other_gradients(parameter: Parameter) -> bool:
+    """Whether ``list_grad()`` may return other arrays than those to which backward writes."""
+    # A method of a subclass may be overridden.
+    return type(parameter) is not Parameter or bool(parameter._replaced_gradients)
 
 
 def is_initialized(parameter: Parameter) -> bool:

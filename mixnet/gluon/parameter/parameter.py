@@ -22,7 +22,7 @@ from mixnet.base import (
     checked_shape,
 )
 from mixnet.context import Context, as_context, cpu, current_context
-from mixnet.gluon.parameter.replaceable import ReplaceableArrays
+from mixnet.gluon.parameter.replaceable import ReplaceableArrays, ReplaceableGradients, gradient_of
 from mixnet.gluon.trace import placed
 from mixnet.initializer.initializer import draws_numbers
 from mixnet.ndarray.create import array, zeros
@@ -114,11 +114,11 @@ class Parameter:
         self._allow_deferred_init = allow_deferred_init
         self._differentiable = differentiable
         self._arrays: dict[Context, NDArray] = {}
+        self._replaced_gradients: dict[Context, NDArray] = {}
         # initializer, contexts, initializer of the network, and the value, if there is one
         self._deferred_init: tuple[Any, ...] = ()
-        self._reserved: Reserved | None = (
-            None  # its place in the random stream, while its shape is unknown
-        )
+        # its place in the random stream, while its shape is unknown
+        self._reserved: Reserved | None = None
         self._var: Symbol | None = None
         self._trainer: Any = None
         self._grad_req = "null"
@@ -193,6 +193,7 @@ class Parameter:
             self._mark(each)
 
     def _mark(self, data: NDArray) -> None:
+        self._replaced_gradients.pop(data.context, None)
         if self._grad_req == "null":
             if data._link is not None:
                 data._link.mark = None
@@ -276,7 +277,7 @@ class Parameter:
                 all_or_nothing(self._create_arrays, [self])
 
     def _mx_changing(self) -> list[dict[Any, Any]]:
-        return [vars(self), self._arrays]
+        return [vars(self), self._arrays, self._replaced_gradients]
 
     def _create_arrays(self) -> None:
         init, contexts, default_init, initial = self._deferred_init
@@ -402,7 +403,7 @@ class Parameter:
         self._dtype = dtype
         with RecordingScope(False, None):
             for context, data in self._arrays.items():
-                before = data.grad if self._grad_req != "null" else None
+                before = self.grad(context) if self._grad_req != "null" else None
                 self._arrays[context] = data.detach().astype(dtype)
                 self._mark(self._arrays[context])
                 if before is not None:
@@ -425,10 +426,11 @@ class Parameter:
     def _grad(self) -> list[NDArray] | None:
         if self._grad_req == "null" or not self._arrays:
             return None
-        return [each.grad for each in self._arrays.values()]
+        return ReplaceableGradients(self._arrays, self._replaced_gradients)
 
     @_grad.setter
     def _grad(self, gradients: Sequence[NDArray] | None) -> None:
+        self._replaced_gradients.clear()
         for value, gradient in zip(self._arrays.values(), gradients or (), strict=False):
             if value.grad is not gradient:
                 mark_variables([value], [gradient], self._grad_req)
@@ -500,7 +502,7 @@ class Parameter:
         if self._stype != "default":
             raise self._by_rows_only("list_data")
         self._check()
-        return list(self._arrays.values())
+        return ReplaceableArrays(self._arrays)
 
     def row_sparse_data(self, row_id: NDArray) -> NDArray:
         """The value with the rows ``row_id``, pulled by the Trainer, on the context of ``row_id``.
@@ -590,14 +592,13 @@ class Parameter:
             StateError: it has none (``grad_req='null'``).
         """
         self._check_grad()
-        gradient: NDArray = self._on(ctx).grad
-        return gradient
+        return gradient_of(self._on(ctx), self._replaced_gradients)
 
     def list_grad(self) -> list[NDArray]:
         """The gradients, one per context."""
         self._check_grad()
         self._check()
-        return [each.grad for each in self._arrays.values()]
+        return self._grad or []
 
     def _check_grad(self) -> None:
         if self._arrays and self._grad_req == "null":
@@ -666,11 +667,9 @@ class Parameter:
 
     def zero_grad(self) -> None:
         """Set the gradients to 0."""
-        if self._grad_req != "null":
-            for each in self._arrays.values():
-                # An array that has replaced the parameter's has no gradient.
-                if each.grad is not None:
-                    each.grad[:] = 0
+        for each in self._grad or ():
+            if each is not None:  # an array that has replaced the parameter's has no gradient
+                each[:] = 0
 
     def var(self) -> Symbol:
         """A symbol variable for the parameter."""

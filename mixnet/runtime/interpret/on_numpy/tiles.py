@@ -28,9 +28,11 @@ from mixnet.runtime.interpret.on_numpy.threads import in_parts
 
 _CHUNK = 1 << 21
 """The number of sums or products in memory at a time, for each thread: as many as the cache holds."""
+_COLUMNS = 64
+"""The tiles that are multiplied with the kernels at a time, at least: several small images."""
 _PRODUCTS_AN_ELEMENT = 150
 """The products that take as long as the sums for one element of the data or result, in two dimensions."""
-_PRODUCTS_A_KERNEL = 500
+_PRODUCTS_A_KERNEL = 800
 """The products that take as long as the sums of the taps between one feature and one filter."""
 
 
@@ -89,25 +91,25 @@ class Tiles:
         cut = list(zip(self.tiles, self.results, self.dilation, strict=True))
         result = np.empty((groups, batch, filters, *itertools.chain(*cut)), x.dtype)
 
-        def compute(part: tuple[int, list[slice]]) -> None:
-            picture, tiles = part
-            data = self._data(x[:, picture], tiles)
+        def compute(part: tuple[slice, list[slice]]) -> None:
+            pictures, tiles = part
+            data = self._data(x[:, pictures].swapaxes(1, 2), tiles)
             extents = data.shape[rank + 2 :]
             products = np.matmul(kernels, data.reshape(len(kernels), groups, features, -1))
             del data
             sums = self._results(products.reshape(*stack, groups, filters, *extents))
-            into = result[:, picture]
+            into = result[:, pictures].swapaxes(1, 2)
             for each in itertools.product(*map(range, self.results)):
                 place = [key for i in range(rank) for key in (tiles[i], each[i], slice(None))]
-                into[(slice(None), slice(None), *place)] = sums[each]
+                into[(slice(None), slice(None), slice(None), *place)] = sums[each]
 
         size = math.prod(stack) * groups * max(features, filters)
         in_parts(compute, self._parts(batch, size), blas.threads())
         result = result.reshape(groups, batch, filters, *map(math.prod, cut))
         return result[(slice(None),) * 3 + tuple(map(slice, self.places))]
 
-    def _parts(self, batch: int, size: int) -> Iterator[tuple[int, list[slice]]]:
-        """Numbers of images, with ranges of their tiles.
+    def _parts(self, batch: int, size: int) -> Iterator[tuple[slice, list[slice]]]:
+        """Ranges of images, with ranges of their tiles.
 
         Args:
             batch: number of images.
@@ -115,20 +117,21 @@ class Tiles:
         """
         first = self.axes[0]
         ranges = [slice(0, n) for n in self.tiles]
-        size *= math.prod(self.tiles) * math.prod(self.dilation) // self.tiles[first]
-        length = max(1, _CHUNK // size)
-        for picture in range(batch):
+        tiles = math.prod(self.tiles) * math.prod(self.dilation)
+        together = min(-(-_COLUMNS // tiles), max(1, _CHUNK // (size * tiles)))
+        length = max(1, _CHUNK // (size * tiles // self.tiles[first]))
+        for picture in range(0, batch, together):
             for start in range(0, self.tiles[first], length):
                 ranges[first] = slice(start, min(self.tiles[first], start + length))
-                yield picture, list(ranges)
+                yield slice(picture, picture + together), list(ranges)
 
     # ---- sums of elements -----------------------------------------------------------------------
 
     def _data(self, x: np.ndarray, tiles: list[slice]) -> Any:
-        """The four sums of elements of each tile: ``(*sums, groups, features, *extents)``."""
+        """The four sums of elements of each tile: ``(*sums, groups, features, images, *extents)``."""
         sums, rank = self._halves(x, tiles), len(self.places)
         for i in self.axes:
-            axis = rank + 1 + 2 * i  # the axis of tiles, once the axis of halves is gone
+            axis = rank + 2 + 2 * i  # the axis of tiles, once the axis of halves is gone
             first, last = _along(axis, slice(None, -1)), _along(axis, slice(1, None))
             even, odd = sums[_along(i, 0)], sums[_along(i, 1)]
             a, b, c, d = even[first], odd[first], even[last], odd[last]
@@ -143,16 +146,16 @@ class Tiles:
         """Even and odd elements, with one more tile: a tile also reads the two elements of the next."""
         counts = [t.stop - t.start + (r == 2) for t, r in zip(tiles, self.results, strict=True)]
         extents = itertools.chain(*zip(counts, self.dilation, strict=True))
-        halves = np.zeros((*self.results, *x.shape[:2], *extents), x.dtype)
+        halves = np.zeros((*self.results, *x.shape[:3], *extents), x.dtype)
         sources = [
-            list(self._sources(i, x.shape[2 + i], tiles[i].start, counts[i]))
+            list(self._sources(i, x.shape[3 + i], tiles[i].start, counts[i]))
             for i in range(len(tiles))
         ]
         for choice in itertools.product(*sources):
             half = [each[0] for each in choice]
             to = [key for each in choice for key in (each[1], each[2])]
-            key = (slice(None), slice(None), *[each[3] for each in choice])
-            halves[(*half, slice(None), slice(None), *to)] = x[key]
+            key = (slice(None), slice(None), slice(None), *[each[3] for each in choice])
+            halves[(*half, slice(None), slice(None), slice(None), *to)] = x[key]
         return halves
 
     def _sources(

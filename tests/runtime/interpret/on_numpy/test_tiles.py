@@ -46,6 +46,22 @@ def test_tiles_are_the_convolution(name: str, chunk: int, monkeypatch: pytest.Mo
     np.testing.assert_allclose(compute(x[None], w[None])[0], result, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.parametrize("columns", [1, 12, 64])
+def test_small_images_are_multiplied_together(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tiles, "_COLUMNS", columns)
+    random = np.random.default_rng(7)
+    x, w = random.standard_normal((5, 3, 4, 5)), random.standard_normal((4, 3, 3, 3))
+    pads, dilation = ((1, 1), (1, 1)), (1, 1)
+    compute = tiles.Tiles(pads, dilation, (3, 3), (4, 5))  # six tiles in each image
+    images = [pictures for pictures, _ in compute._parts(len(x), 16 * 4)]
+    counts = [len(range(len(x))[each]) for each in images]
+    assert counts == {1: [1] * 5, 12: [2, 2, 1], 64: [5]}[columns]
+    result = expected(x, w, pads, dilation)
+    np.testing.assert_allclose(compute(x[None], w[None])[0], result, rtol=1e-11, atol=1e-11)
+
+
 def interpreted(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     def convolve(x: jax.Array, w: jax.Array) -> jax.Array:
         return jax.lax.conv_general_dilated(x, w, (1, 1), ((1, 1), (1, 1)))
@@ -76,3 +92,8 @@ def test_few_features_and_other_kernels_take_windows() -> None:
     assert tiles.products_saved(256, 256, (5, 3), 1, (100, 100)) == 0
     assert tiles.products_saved(256, 256, (1, 1), 1, (100, 100)) == 0
     assert tiles.products_saved(256, 256, (3, 3), 1, (3, 100)) == 0
+
+
+def test_few_results_do_not_pay_for_the_sums_of_large_kernels() -> None:
+    assert tiles.products_saved(512, 512, (3, 3), 8, (4, 4)) == 0
+    assert tiles.products_saved(512, 512, (3, 3), 8, (7, 7)) > 0
