@@ -453,6 +453,7 @@ class Segment:
         slots, alive = [], []
         for reference in self.references:
             value = reference()
+            # What only a collection of garbage keeps is read by no array.
             if value is not None and not (values_kept and references(value) <= UNREAD):
                 slots.append(value.slot)
                 alive.append(reference)

@@ -45,9 +45,8 @@ class ThreadState(threading.local):
     meetings: list[Any]  # open meetings of devices for which this thread has called
     isolation: Any = None  # set while a recording is only inspected: see ``stages.isolate``
     undo: Any = None  # weak reference to a list of writes that may have to be undone
-    variables: Any = (
-        None  # value -> node: variables of a tape only while this thread runs an executor
-    )
+    # Value -> node: variables of a tape only while this thread runs an executor.
+    variables: Any = None
 
     def __init__(self) -> None:
         self.segments = Segments()
