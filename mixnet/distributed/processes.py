@@ -274,6 +274,7 @@ class World:
         If it ends at once, because the others have sent their parts, it needs no task: that saves a
         third of the time of a kilobyte.
         """
+        self.check()  # a program that reads no result would not notice the end of the job
         for value in sources:
             check_pending(value)
         specs = [value.spec for value in sources]
@@ -342,6 +343,7 @@ class World:
             description: of the exchange.
             nbytes: that it sends.
         """
+        self.check()
         line = user_line()
         # Exchanges are numbered in push order, and an interrupt never counts one that is not pushed.
         # The scheduler is not asked under this lock. Nothing waits under it either, except the naive
@@ -490,7 +492,9 @@ class World:
             self.member.loss_noted.wait(_PATIENCE)
         reason = self._why_over()
         self.broken = reason or WorkerLostError(self._reason(error))
-        if reason is None:
+        if reason is None and isinstance(error, PeerError) and not self._left():
+            self.member.report_unreachable(self._rank_of(error), str(error))
+        elif reason is None:
             self.member.fail(self.broken)
         return self.broken
 
@@ -510,6 +514,9 @@ class World:
         """The workers that have ended their programs."""
         return sorted(self.member.left)
 
+    def _rank_of(self, error: PeerError) -> int:
+        return self._ranks[error.rank] if self._ranks else error.rank
+
     def _reason(self, error: Exception) -> str:
         if left := self._left():
             ended = f"rank {left[0]} has ended its program"
@@ -520,8 +527,7 @@ class World:
                 f"same keys the same number of times: give all of them as many batches."
             )
         if isinstance(error, PeerError):
-            rank = self._ranks[error.rank] if self._ranks else error.rank
-            problem = f"{self.member.peers[rank]} cannot be reached any more"
+            problem = f"{self.member.peers[self._rank_of(error)]} cannot be reached any more"
         else:
             problem = f"rank {self.member.rank}: an exchange with the other workers failed"
         return f"{problem}: {error}. Start all workers again from the last checkpoint."
