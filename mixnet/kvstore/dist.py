@@ -25,13 +25,16 @@ from mixnet.engine.current import current
 from mixnet.engine.variable import Var
 from mixnet.kvstore.compression import Compression, check_compressible, state_shapes
 from mixnet.kvstore.device import DeviceStore, _zeros
-from mixnet.kvstore.local import Key, LocalStore, _moved
+from mixnet.kvstore.local import Key, LocalStore, Updater, _moved
+from mixnet.kvstore.messages import sendable
+from mixnet.kvstore.objects import Objects
 from mixnet.kvstore.power_sgd import PowerSGD
 from mixnet.kvstore.steps import StepsInOne, StepsOverProcesses, only_records
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.row_sparse_array import RowSparseNDArray, sum_of_rows
 from mixnet.ndarray.sparse_array import host_indices
 from mixnet.ops.schema.over_devices import Exchange
+from mixnet.optimizer import get_updater
 from mixnet.runtime.devices.collective import Groups
 from mixnet.runtime.value.value import Value, from_host
 
@@ -122,6 +125,7 @@ class OverProcesses(InJob):
         self._unsent: dict[Key, list[Value]] = {}
         self._rows: dict[Key, list[RowsOfAll]] = {}  # pushed, not in the stored value yet
         self._steps: StepsInOne = StepsOverProcesses(self, self.world)
+        self._is_updater_new = False  # whether others may lack it
 
     def send_command(self, head: int, body: object) -> None:
         """Send a command to servers.
@@ -134,6 +138,42 @@ class OverProcesses(InJob):
     def _manner(self) -> str:
         return f"; MIXNET_JOINT_STEP_AFTER={self._steps.after}"  # all begin with joint steps at the same one
 
+    # ---- the updater ----------------------------------------------------------------------------
+
+    def set_updater(self, updater: Updater) -> None:
+        """Change values by ``updater(key, pushed, stored)`` from now on, in this process."""
+        super().set_updater(updater)
+        self._is_updater_new = True
+
+    def _share_updater(self) -> None:
+        """Give the updater of the first worker that has one to those that have none.
+
+        Programs for MXNet may set an optimizer on one worker, since servers update the values.
+
+        Raises:
+            ObjectError: it cannot be sent.
+        """
+        have = self.world.gather(np.array([self.updater is not None], np.int32))[:, 0]
+        self._is_updater_new = self._is_updater_new and not have.all()
+        if have.all() or not have.any():
+            return
+        root = int(have.argmax())
+        sent = sendable(self.updater) if self.rank == root else None
+        received = Objects(self.world).broadcast(sent, root)
+        if self.updater is None:
+            super().set_updater(received if callable(received) else get_updater(received))
+        self._is_updater_new = False
+
+    def _check_updater(self) -> None:
+        """Let a worker that pushes without an updater disagree with one that has a new one."""
+        if self._is_updater_new:
+            self._is_updater_new = False
+            self.world.together([], _nothing, "set_optimizer", "the store (call it on all)")
+
+    def barrier(self) -> None:
+        """Wait until all workers have called this."""
+        self._share_updater()
+
     # ---- values ---------------------------------------------------------------------------------
 
     def share(self, keys: Sequence[Key]) -> None:
@@ -143,6 +183,7 @@ class OverProcesses(InJob):
             MXNetError: workers have different keys, shapes or dtypes.
         """
         self._check_alike(keys)
+        self._share_updater()
         dense = [key for key in keys if not self.stored[key]._is_sparse]
         values = [self.stored[key]._read() for key in dense]
         for bucket in buckets([value.spec for value in values]):
@@ -161,6 +202,7 @@ class OverProcesses(InJob):
         """A push and a pull; after some steps backward, the sums over processes and updates are
         one program.
         """
+        self._check_updater()
         for key in groups if self._rows else ():
             self.settle(key)
         with self._whole(groups):
@@ -260,6 +302,7 @@ class OverProcesses(InJob):
         """
         for key in groups:
             super().check(key)
+        self._check_updater()
         rows = {key: groups[key] for key in sorted(groups) if _are_rows(groups[key])}
         if rows:
             self._push_rows(rows, priority)
@@ -284,6 +327,7 @@ class OverProcesses(InJob):
         priority: int,
     ) -> None:
         """A push and a pull; without an updater, the sums are written directly to ``outs``."""
+        self._check_updater()
         with self._whole(groups):
             super().push_pull(groups, outs, priority)
 
@@ -357,6 +401,10 @@ class DistStore(OverProcesses, LocalStore):
 
 class DistDeviceStore(OverProcesses, DeviceStore):
     """``dist_device_sync``: devices are summed by XLA's collectives; values are stored on devices."""
+
+
+def _nothing(arrays: list[Any]) -> None:
+    """The work of an exchange that only has to be the same in all processes."""
 
 
 def _are_rows(group: Sequence[NDArray]) -> bool:
