@@ -129,6 +129,7 @@ class World:
         name: str = "",
         labels: Sequence[Any] = (),
         has_any_length: bool = False,
+        purpose: str = "",
     ) -> list[list[Value]]:
         """The result of an exchange of a bucket of values; pending until all processes have reached it.
 
@@ -142,6 +143,7 @@ class World:
             labels: names of the values, the same in all processes, such as their keys.
             has_any_length: whether the flat arrays are as long as the values; otherwise lengths are
                 rounded up, so that many buckets share a program.
+            purpose: the end of its description.
         """
         count = len(rows[0])
         specs = tuple(value.spec for value in rows[0])
@@ -150,7 +152,7 @@ class World:
             partial(self._exchanged, exchange, count, has_any_length),
             priority,
             name,
-            _described(name or function_name(exchange), tuple(labels), specs),
+            _described(name or function_name(exchange), tuple(labels), specs, purpose),
         )
         return [values[i : i + count] for i in range(0, len(values), count)]
 
@@ -575,10 +577,12 @@ def _places(specs: tuple[Spec, ...], has_any_length: bool) -> tuple[list[int], i
 
 
 @lru_cache(maxsize=4096)
-def _described(name: str, labels: tuple[Any, ...], specs: tuple[Spec, ...]) -> Description:
+def _described(
+    name: str, labels: tuple[Any, ...], specs: tuple[Spec, ...], purpose: str
+) -> Description:
     keys = [f"{label!r} " for label in labels] or [""] * len(specs)
     parts = [f"{key}{spec.shape} {spec.dtype.name}" for key, spec in zip(keys, specs, strict=True)]
-    return Description(f"{name} of {', '.join(parts)}")
+    return Description(f"{name} of {', '.join(parts)}{purpose}")
 
 
 def _connected_sharding(member: Member) -> NamedSharding:

@@ -25,7 +25,7 @@ from mixnet.engine.current import current
 from mixnet.engine.variable import Var
 from mixnet.kvstore.compression import Compression, check_compressible, state_shapes
 from mixnet.kvstore.device import DeviceStore, _zeros
-from mixnet.kvstore.local import Key, LocalStore, Updater, _moved
+from mixnet.kvstore.local import Key, LocalStore, _moved
 from mixnet.kvstore.messages import sendable
 from mixnet.kvstore.objects import Objects
 from mixnet.kvstore.power_sgd import PowerSGD
@@ -125,7 +125,6 @@ class OverProcesses(InJob):
         self._unsent: dict[Key, list[Value]] = {}
         self._rows: dict[Key, list[RowsOfAll]] = {}  # pushed, not in the stored value yet
         self._steps: StepsInOne = StepsOverProcesses(self, self.world)
-        self._is_updater_new = False  # whether others may lack it
 
     def send_command(self, head: int, body: object) -> None:
         """Send a command to servers.
@@ -140,11 +139,6 @@ class OverProcesses(InJob):
 
     # ---- the updater ----------------------------------------------------------------------------
 
-    def set_updater(self, updater: Updater) -> None:
-        """Change values by ``updater(key, pushed, stored)`` from now on, in this process."""
-        super().set_updater(updater)
-        self._is_updater_new = True
-
     def _share_updater(self) -> None:
         """Give the updater of the first worker that has one to those that have none.
 
@@ -154,7 +148,6 @@ class OverProcesses(InJob):
             ObjectError: it cannot be sent.
         """
         have = self.world.gather(np.array([self.updater is not None], np.int32))[:, 0]
-        self._is_updater_new = self._is_updater_new and not have.all()
         if have.all() or not have.any():
             return
         root = int(have.argmax())
@@ -162,13 +155,11 @@ class OverProcesses(InJob):
         received = Objects(self.world).broadcast(sent, root)
         if self.updater is None:
             super().set_updater(received if callable(received) else get_updater(received))
-        self._is_updater_new = False
 
-    def _check_updater(self) -> None:
-        """Let a worker that pushes without an updater disagree with one that has a new one."""
-        if self._is_updater_new:
-            self._is_updater_new = False
-            self.world.together([], _nothing, "set_optimizer", "the store (call it on all)")
+    @property
+    def _purpose(self) -> str:
+        """What sums are for: workers with and without an updater disagree, since the values would differ."""
+        return "" if self.updater is None else ", for set_optimizer"
 
     def barrier(self) -> None:
         """Wait until all workers have called this."""
@@ -202,7 +193,6 @@ class OverProcesses(InJob):
         """A push and a pull; after some steps backward, the sums over processes and updates are
         one program.
         """
-        self._check_updater()
         for key in groups if self._rows else ():
             self.settle(key)
         with self._whole(groups):
@@ -220,7 +210,7 @@ class OverProcesses(InJob):
 
     def sums_in_one_message(self, keys: Sequence[Key], values: Sequence[Value]) -> list[Value]:
         """Sums over all processes of values of one dtype, the same ones in every step."""
-        (row,) = self.world.exchange(sums, [values], 0, "all-reduce", keys, has_any_length=True)
+        (row,) = self.world.exchange(sums, [values], 0, "all-reduce", keys, True, self._purpose)
         return row
 
     def sum(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> Groups:
@@ -242,7 +232,10 @@ class OverProcesses(InJob):
         """Sums over all processes, for a bucket of keys."""
         compression = self._sent_as
         if compression is None:
-            return self.world.exchange(sums, [row], priority, "all-reduce", keys)[0]
+            exchanged = self.world.exchange(
+                sums, [row], priority, "all-reduce", keys, purpose=self._purpose
+            )
+            return exchanged[0]
         for key, value in zip(keys, row, strict=True):
             check_compressible(key, value.spec)
         if not isinstance(compression, PowerSGD):
@@ -256,7 +249,9 @@ class OverProcesses(InJob):
                 sums_of[key] = self._compressed(compression, [key], [value], priority)[0]
         if plain:
             names, rest = [key for key, _ in plain], [value for _, value in plain]
-            (total,) = self.world.exchange(sums, [rest], priority, "all-reduce", names)
+            (total,) = self.world.exchange(
+                sums, [rest], priority, "all-reduce", names, purpose=self._purpose
+            )
             sums_of.update(zip(names, total, strict=True))
         return [sums_of[key] for key in keys]
 
@@ -276,7 +271,9 @@ class OverProcesses(InJob):
         exchange: Exchange = compression
         if isinstance(compression, PowerSGD):
             exchange = Shaped(compression, tuple(each[0].spec.shape for each in rows))
-        summed, *rest = self.world.exchange(exchange, rows, priority, name, keys)
+        summed, *rest = self.world.exchange(
+            exchange, rows, priority, name, keys, purpose=self._purpose
+        )
         self._unsent.update(zip(keys, map(list, zip(*rest, strict=True)), strict=True))
         return summed
 
@@ -287,7 +284,7 @@ class OverProcesses(InJob):
         mixed = [key for key, group in groups.items() if any(each._is_sparse for each in group)]
         for key in sorted(mixed):
             (row,) = self.world.exchange(
-                sums, [[merged[key]._read()]], priority, "all-reduce", [key]
+                sums, [[merged[key]._read()]], priority, "all-reduce", [key], purpose=self._purpose
             )
             merged[key] = merged[key]._wrap(row[0])
         return merged
@@ -302,7 +299,6 @@ class OverProcesses(InJob):
         """
         for key in groups:
             super().check(key)
-        self._check_updater()
         rows = {key: groups[key] for key in sorted(groups) if _are_rows(groups[key])}
         if rows:
             self._push_rows(rows, priority)
@@ -327,7 +323,6 @@ class OverProcesses(InJob):
         priority: int,
     ) -> None:
         """A push and a pull; without an updater, the sums are written directly to ``outs``."""
-        self._check_updater()
         with self._whole(groups):
             super().push_pull(groups, outs, priority)
 
@@ -371,7 +366,7 @@ class OverProcesses(InJob):
             rows = np.concatenate(host[1::2])[used]
             all_rows.parts.extend(self._gather_rows(numbers[used], rows))
 
-        label = f"{key!r} {first.shape} {first._spec.dtype.name}"
+        label = f"{key!r} {first.shape} {first._spec.dtype.name}{self._purpose}"
         all_rows.arrived.append(self.world.together(values, work, "rows", label, priority))
         return all_rows
 
@@ -401,10 +396,6 @@ class DistStore(OverProcesses, LocalStore):
 
 class DistDeviceStore(OverProcesses, DeviceStore):
     """``dist_device_sync``: devices are summed by XLA's collectives; values are stored on devices."""
-
-
-def _nothing(arrays: list[Any]) -> None:
-    """The work of an exchange that only has to be the same in all processes."""
 
 
 def _are_rows(group: Sequence[NDArray]) -> bool:

@@ -130,7 +130,7 @@ def test_waiting_ends_when_the_job_does() -> None:
         ),
         (
             "optimizer",
-            "set_optimizer of the store (call it on all)",
+            "all-reduce of 'a' (3,) float32, for set_optimizer",
             "all-reduce of 'a' (3,) float32",
             ('store.push("a", values["a"])', 'store.push("a", values["a"])'),
         ),

@@ -257,13 +257,13 @@ def test_hosts_are_checked_with_the_folder_and_the_variables_of_a_worker(
     assert run(replace(plan, command=("x",), for_all=by_path)).stdout == "with and c\n"
     copied = replace(plan, command=(str(python),), folder=str(tmp_path / "copied later"))
     assert run(copied).stdout == "with a b and c\n"
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rename(tmp_path / "elsewhere")
-    monkeypatch.setattr(os, "getcwd", lambda: str(gone))
+    missing_folder = tmp_path / "missing_folder"
+    missing_folder.mkdir()
+    monkeypatch.chdir(missing_folder)
+    missing_folder.rename(tmp_path / "elsewhere")
+    monkeypatch.setattr(os, "getcwd", lambda: str(missing_folder))
     missing = _judged("h", plan, run(plan).returncode, "", "")
-    assert f"there is no folder {gone}" in missing and "--sync-dst-dir" in missing
+    assert f"there is no folder {missing_folder}" in missing and "--sync-dst-dir" in missing
 
 
 def _may_log_in() -> bool:
