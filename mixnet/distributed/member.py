@@ -203,6 +203,15 @@ class Member:
         text = ": ".join(filter(None, (type(error).__name__, reason)))
         self._say(failed=f"failed: {text.rstrip('.')}")
 
+    def report_unreachable(self, rank: int, reason: str) -> None:
+        """Tell the scheduler that another worker cannot be reached, so that it counts as lost.
+
+        Args:
+            rank: of the other worker.
+            reason: why.
+        """
+        self._say(unreachable=[rank, reason])
+
     def leave(self) -> None:
         """Notify the scheduler that this process has finished its work."""
         if os.getpid() == self._owner and not self._is_leaving:

@@ -127,6 +127,7 @@ class World:
         name: str = "",
         labels: Sequence[Any] = (),
         has_any_length: bool = False,
+        purpose: str = "",
     ) -> list[list[Value]]:
         """The result of an exchange of a bucket of values; pending until all processes have reached it.
 
@@ -140,6 +141,7 @@ class World:
             labels: names of the values, the same in all processes, such as their keys.
             has_any_length: whether the flat arrays are as long as the values; otherwise lengths are
                 rounded up, so that many buckets share a program.
+            purpose: the end of its description.
         """
         count = len(rows[0])
         specs = tuple(value.spec for value in rows[0])
@@ -148,7 +150,7 @@ class World:
             partial(self._exchanged, exchange, count, has_any_length),
             priority,
             name,
-            _described(name or function_name(exchange), tuple(labels), specs),
+            _described(name or function_name(exchange), tuple(labels), specs, purpose),
         )
         return [values[i : i + count] for i in range(0, len(values), count)]
 
@@ -272,6 +274,7 @@ class World:
         If it ends at once, because the others have sent their parts, it needs no task: that saves a
         third of the time of a kilobyte.
         """
+        self.check()  # a program that reads no result would not notice the end of the job
         for value in sources:
             check_pending(value)
         specs = [value.spec for value in sources]
@@ -340,6 +343,7 @@ class World:
             description: of the exchange.
             nbytes: that it sends.
         """
+        self.check()
         line = user_line()
         # Exchanges are numbered in push order, and an interrupt never counts one that is not pushed.
         # The scheduler is not asked under this lock. Nothing waits under it either, except the naive
@@ -488,7 +492,9 @@ class World:
             self.member.loss_noted.wait(_PATIENCE)
         reason = self._why_over()
         self.broken = reason or WorkerLostError(self._reason(error))
-        if reason is None:
+        if reason is None and isinstance(error, PeerError) and not self._left():
+            self.member.report_unreachable(self._rank_of(error), str(error))
+        elif reason is None:
             self.member.fail(self.broken)
         return self.broken
 
@@ -508,6 +514,9 @@ class World:
         """The workers that have ended their programs."""
         return sorted(self.member.left)
 
+    def _rank_of(self, error: PeerError) -> int:
+        return self._ranks[error.rank] if self._ranks else error.rank
+
     def _reason(self, error: Exception) -> str:
         if left := self._left():
             ended = f"rank {left[0]} has ended its program"
@@ -518,8 +527,7 @@ class World:
                 f"same keys the same number of times: give all of them as many batches."
             )
         if isinstance(error, PeerError):
-            rank = self._ranks[error.rank] if self._ranks else error.rank
-            problem = f"{self.member.peers[rank]} cannot be reached any more"
+            problem = f"{self.member.peers[self._rank_of(error)]} cannot be reached any more"
         else:
             problem = f"rank {self.member.rank}: an exchange with the other workers failed"
         return f"{problem}: {error}. Start all workers again from the last checkpoint."
@@ -559,10 +567,12 @@ def _places(specs: tuple[Spec, ...], has_any_length: bool) -> tuple[list[int], i
 
 
 @lru_cache(maxsize=4096)
-def _described(name: str, labels: tuple[Any, ...], specs: tuple[Spec, ...]) -> Description:
+def _described(
+    name: str, labels: tuple[Any, ...], specs: tuple[Spec, ...], purpose: str
+) -> Description:
     keys = [f"{label!r} " for label in labels] or [""] * len(specs)
     parts = [f"{key}{spec.shape} {spec.dtype.name}" for key, spec in zip(keys, specs, strict=True)]
-    return Description(f"{name} of {', '.join(parts)}")
+    return Description(f"{name} of {', '.join(parts)}{purpose}")
 
 
 def _connected_sharding(member: Member) -> NamedSharding:

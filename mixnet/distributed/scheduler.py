@@ -130,22 +130,7 @@ class Scheduler:
             )
             self._greet(peer)
             while line := await reader.readline():
-                message = unpacked(line)
-                if "failed" in message:
-                    self._lose(peer, str(message["failed"]))
-                elif "left" in message:
-                    self._leave(peer)
-                elif "serve" in message:
-                    self._start_serving(str(message["serve"]))
-                elif "serving" in message and peer in self.servers and peer.rank is not None:
-                    self._serving[peer.rank] = [peer.address, int(message["serving"])]
-                    self._tell_workers({"servers": self._serving})
-                elif "ask" in message and peer.rank is not None:
-                    self._answer(peer.rank, message)
-                elif "waits" in message and peer.rank is not None:
-                    self._examine(peer.rank, message["waits"])
-                elif "alive" in message:
-                    peer.owes_answer = False
+                self._hear(peer, unpacked(line))
         except (TimeoutError, OSError, ValueError, KeyError, TypeError):
             pass  # the connection has ended, or sent an invalid message
         except asyncio.CancelledError:
@@ -157,6 +142,32 @@ class Scheduler:
                 self._close(peer)
             self._connections.discard(writer)
             writer.close()
+
+    def _hear(self, peer: Peer, message: dict[str, Any]) -> None:
+        """Act on a message of a process.
+
+        Raises:
+            KeyError, TypeError, ValueError: the message is not valid.
+        """
+        if "failed" in message:
+            self._lose(peer, str(message["failed"]))
+        elif "unreachable" in message:
+            rank, reason = message["unreachable"]
+            text = f"cannot be reached any more from {peer.name}: {reason}"
+            self._lose(self.workers[rank], text, is_silent=True)
+        elif "left" in message:
+            self._leave(peer)
+        elif "serve" in message:
+            self._start_serving(str(message["serve"]))
+        elif "serving" in message and peer in self.servers and peer.rank is not None:
+            self._serving[peer.rank] = [peer.address, int(message["serving"])]
+            self._tell_workers({"servers": self._serving})
+        elif "ask" in message and peer.rank is not None:
+            self._answer(peer.rank, message)
+        elif "waits" in message and peer.rank is not None:
+            self._examine(peer.rank, message["waits"])
+        elif "alive" in message:
+            peer.owes_answer = False
 
     async def _secure(self, writer: asyncio.StreamWriter, settings: ssl.SSLContext) -> None:
         try:

@@ -31,7 +31,7 @@ class KVStoreBase:
     """
 
     OPTIMIZER = "optimizer"
-    handle: Any = None
+    handle: Any  # no value here: a wrapper's __getattr__ may find the wrapped store's
     """The store underneath; a program's own kinds have none."""
     kv_registry: ClassVar[dict[str, type[KVStoreBase]]] = {}
 

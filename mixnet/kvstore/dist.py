@@ -26,12 +26,15 @@ from mixnet.engine.variable import Var
 from mixnet.kvstore.compression import Compression, check_compressible, state_shapes
 from mixnet.kvstore.device import DeviceStore, _zeros
 from mixnet.kvstore.local import Key, LocalStore, _moved
+from mixnet.kvstore.messages import sendable
+from mixnet.kvstore.objects import Objects
 from mixnet.kvstore.power_sgd import PowerSGD
 from mixnet.kvstore.steps import StepsInOne, StepsOverProcesses, only_records
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.row_sparse_array import RowSparseNDArray, sum_of_rows
 from mixnet.ndarray.sparse_array import host_indices
 from mixnet.ops.schema.over_devices import Exchange
+from mixnet.optimizer import get_updater
 from mixnet.runtime.devices.collective import Groups
 from mixnet.runtime.value.value import Value, from_host
 
@@ -134,6 +137,34 @@ class OverProcesses(InJob):
     def _manner(self) -> str:
         return f"; MIXNET_JOINT_STEP_AFTER={self._steps.after}"  # all begin with joint steps at the same one
 
+    # ---- the updater ----------------------------------------------------------------------------
+
+    def _share_updater(self) -> None:
+        """Give the updater of the first worker that has one to those that have none.
+
+        Programs for MXNet may set an optimizer on one worker, since servers update the values.
+
+        Raises:
+            ObjectError: it cannot be sent.
+        """
+        have = self.world.gather(np.array([self.updater is not None], np.int32))[:, 0]
+        if have.all() or not have.any():
+            return
+        root = int(have.argmax())
+        sent = sendable(self.updater) if self.rank == root else None
+        received = Objects(self.world).broadcast(sent, root)
+        if self.updater is None:
+            super().set_updater(received if callable(received) else get_updater(received))
+
+    @property
+    def _purpose(self) -> str:
+        """What sums are for: workers with and without an updater disagree, since the values would differ."""
+        return "" if self.updater is None else ", for set_optimizer"
+
+    def barrier(self) -> None:
+        """Wait until all workers have called this."""
+        self._share_updater()
+
     # ---- values ---------------------------------------------------------------------------------
 
     def share(self, keys: Sequence[Key]) -> None:
@@ -143,6 +174,7 @@ class OverProcesses(InJob):
             MXNetError: workers have different keys, shapes or dtypes.
         """
         self._check_alike(keys)
+        self._share_updater()
         dense = [key for key in keys if not self.stored[key]._is_sparse]
         values = [self.stored[key]._read() for key in dense]
         for bucket in buckets([value.spec for value in values]):
@@ -178,7 +210,7 @@ class OverProcesses(InJob):
 
     def sums_in_one_message(self, keys: Sequence[Key], values: Sequence[Value]) -> list[Value]:
         """Sums over all processes of values of one dtype, the same ones in every step."""
-        (row,) = self.world.exchange(sums, [values], 0, "all-reduce", keys, has_any_length=True)
+        (row,) = self.world.exchange(sums, [values], 0, "all-reduce", keys, True, self._purpose)
         return row
 
     def sum(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> Groups:
@@ -200,7 +232,10 @@ class OverProcesses(InJob):
         """Sums over all processes, for a bucket of keys."""
         compression = self._sent_as
         if compression is None:
-            return self.world.exchange(sums, [row], priority, "all-reduce", keys)[0]
+            exchanged = self.world.exchange(
+                sums, [row], priority, "all-reduce", keys, purpose=self._purpose
+            )
+            return exchanged[0]
         for key, value in zip(keys, row, strict=True):
             check_compressible(key, value.spec)
         if not isinstance(compression, PowerSGD):
@@ -214,7 +249,9 @@ class OverProcesses(InJob):
                 sums_of[key] = self._compressed(compression, [key], [value], priority)[0]
         if plain:
             names, rest = [key for key, _ in plain], [value for _, value in plain]
-            (total,) = self.world.exchange(sums, [rest], priority, "all-reduce", names)
+            (total,) = self.world.exchange(
+                sums, [rest], priority, "all-reduce", names, purpose=self._purpose
+            )
             sums_of.update(zip(names, total, strict=True))
         return [sums_of[key] for key in keys]
 
@@ -234,7 +271,9 @@ class OverProcesses(InJob):
         exchange: Exchange = compression
         if isinstance(compression, PowerSGD):
             exchange = Shaped(compression, tuple(each[0].spec.shape for each in rows))
-        summed, *rest = self.world.exchange(exchange, rows, priority, name, keys)
+        summed, *rest = self.world.exchange(
+            exchange, rows, priority, name, keys, purpose=self._purpose
+        )
         self._unsent.update(zip(keys, map(list, zip(*rest, strict=True)), strict=True))
         return summed
 
@@ -245,7 +284,7 @@ class OverProcesses(InJob):
         mixed = [key for key, group in groups.items() if any(each._is_sparse for each in group)]
         for key in sorted(mixed):
             (row,) = self.world.exchange(
-                sums, [[merged[key]._read()]], priority, "all-reduce", [key]
+                sums, [[merged[key]._read()]], priority, "all-reduce", [key], purpose=self._purpose
             )
             merged[key] = merged[key]._wrap(row[0])
         return merged
@@ -327,7 +366,7 @@ class OverProcesses(InJob):
             rows = np.concatenate(host[1::2])[used]
             all_rows.parts.extend(self._gather_rows(numbers[used], rows))
 
-        label = f"{key!r} {first.shape} {first._spec.dtype.name}"
+        label = f"{key!r} {first.shape} {first._spec.dtype.name}{self._purpose}"
         all_rows.arrived.append(self.world.together(values, work, "rows", label, priority))
         return all_rows
 

@@ -36,7 +36,7 @@ def dump_all(store: object, filename: str | None = None, finished: bool = True) 
         AttributeTypeError: the store is that of one process.
         OSError: the file cannot be written.
     """
-    handle = store.handle if isinstance(store, KVStoreBase) else None
+    handle = getattr(store, "handle", None) if isinstance(store, KVStoreBase) else None
     world = getattr(handle, "world", None)
     if not isinstance(world, World):
         raise AttributeTypeError(

@@ -28,6 +28,8 @@ try:
     elif difference == "dtype" and store.rank == 1:
         store.push("a", values["a"].astype("float64"))
     else:
+        if difference == "optimizer" and store.rank == 0:
+            store.set_optimizer(mx.optimizer.SGD())
         store.push("a", values["a"])
         store.push("b", values["b"])
     nd.waitall()

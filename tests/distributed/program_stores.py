@@ -106,6 +106,23 @@ def optimizers(kind: str) -> None:
     assert pulled(own, 0, nd.ones(2)) == [4, 4]
 
 
+def optimizer_of_one_worker(kind: str) -> None:
+    """As in programs for MXNet, whose servers need it from one worker."""
+    for has_barrier in (False, True):
+        store = mx.kv.create(kind)
+        sgd = mx.optimizer.create("sgd", learning_rate=0.1, momentum=0.9)
+        if rank == 1 and not has_barrier:
+            store.set_optimizer(sgd)
+        store.init("w", nd.ones(3))
+        if rank == 1 and has_barrier:
+            store.set_optimizer(sgd)
+        if has_barrier:
+            store._barrier()
+        for _ in range(2):
+            store.push("w", nd.full(3, rank + 1))
+        assert np.allclose(pulled(store, "w", nd.ones(3)), 1 - 0.3 - 0.57), has_barrier
+
+
 def compressed(kind: str) -> None:
     rng = np.random.RandomState(7)
     for parameters in (
@@ -597,6 +614,7 @@ for kind in ("dist_sync", "dist_sync_device"):
     values(kind)
     rows(kind)
     optimizers(kind)
+optimizer_of_one_worker("dist_sync")
 compressed("dist_device_sync")
 profiles()
 training()

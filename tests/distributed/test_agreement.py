@@ -129,6 +129,12 @@ def test_waiting_ends_when_the_job_does() -> None:
             ('store.push("b", values["b"])', 'store.push("b", row)'),
         ),
         (
+            "optimizer",
+            "all-reduce of 'a' (3,) float32, for set_optimizer",
+            "all-reduce of 'a' (3,) float32",
+            ('store.push("a", values["a"])', 'store.push("a", values["a"])'),
+        ),
+        (
             "dtype",
             "all-reduce of 'a' (3,) float32",
             "all-reduce of 'a' (3,) float64",

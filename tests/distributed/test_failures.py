@@ -70,6 +70,19 @@ def test_a_stopped_worker_ends_all() -> None:
     assert time.monotonic() - begin < 100
 
 
+def two_workers(program: str) -> list[processes.Popen]:
+    """A scheduler and two workers without the launcher, which would end all of them."""
+    env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_NUM_SERVER": "0",
+           "DMLC_PS_ROOT_PORT": str(free_port()), "DMLC_NUM_WORKER": "2"}  # fmt: skip
+    roles = [{"DMLC_ROLE": "scheduler"}]
+    roles += [{"DMLC_ROLE": "worker", "DMLC_WORKER_ID": str(rank)} for rank in range(2)]
+    return [
+        processes.Popen([sys.executable, "-c", program], env={**env, **role}, cwd=ROOT,
+                        stderr=subprocess.PIPE, text=True)
+        for role in roles
+    ]  # fmt: skip
+
+
 _FAILS = """
 import mixnet as mx
 store = mx.kv.create("dist_sync")
@@ -84,15 +97,7 @@ store._barrier()
 
 def test_a_failed_worker_ends_before_its_peers() -> None:
     """``srun`` and ``mpirun`` return the code of the first to end and kill the others."""
-    env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_NUM_SERVER": "0",
-           "DMLC_PS_ROOT_PORT": str(free_port()), "DMLC_NUM_WORKER": "2"}  # fmt: skip
-    roles = [{"DMLC_ROLE": "scheduler"}]
-    roles += [{"DMLC_ROLE": "worker", "DMLC_WORKER_ID": str(rank)} for rank in range(2)]
-    scheduler, *workers = [
-        processes.Popen([sys.executable, "-c", _FAILS], env={**env, **role}, cwd=ROOT,
-                        stderr=subprocess.PIPE, text=True)
-        for role in roles
-    ]  # fmt: skip
+    scheduler, *workers = two_workers(_FAILS)
     ended: list[int] = []
 
     def have_ended() -> bool:
@@ -104,6 +109,27 @@ def test_a_failed_worker_ends_before_its_peers() -> None:
     assert ended == [1, 0], messages
     assert [each.returncode for each in workers] == [EXIT_LOST, 1], messages
     assert "ValueError: mine" in messages[1] and "failed: ValueError: mine" in messages[0]
+
+
+_READS_NOTHING = """
+import os, sys
+import mixnet as mx
+from mixnet.distributed.processes import world
+store = mx.kv.create("dist_sync")
+store.init("w", mx.nd.ones(4))
+if store.rank == 1:
+    os._exit(1)
+assert world().member.loss_noted.wait(60)
+store.push("w", mx.nd.ones(4))
+print("pushed", file=sys.stderr)
+"""
+
+
+def test_a_push_raises_once_a_worker_is_lost() -> None:
+    started = two_workers(_READS_NOTHING)
+    messages = [each.communicate(timeout=60)[1] for each in started]
+    assert started[1].returncode == EXIT_LOST, messages
+    assert "WorkerLostError: rank 1 (process" in messages[1] and "pushed" not in messages[1]
 
 
 def test_ctrl_c_in_a_push_leaves_all_workers_with_the_same_values() -> None:

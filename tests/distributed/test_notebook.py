@@ -37,7 +37,7 @@ print("sums", client[:]["sums"], client[:].apply_sync(lambda: store.num_workers)
 def cells() -> list[str]:
     """The cells of the page: one in the notebook's own process, one in all engines, and the end."""
     page = (ROOT / "docs" / "howto" / "cluster.md").read_text()
-    recipe = page.partition("**From a notebook.**")[2].partition("\n**")[0]
+    recipe = page.partition("## From a notebook\n")[2].partition("\n## ")[0]
     code = [line for line in recipe.splitlines() if line.startswith("    ") or not line]
     first, in_all = textwrap.dedent("\n".join(code)).strip().split("%%")
     return [first, f"%%{in_all}", "client.shutdown(hub=True)"]

@@ -155,6 +155,26 @@ def test_reasons_of_failed_workers_travel() -> None:
     assert with_scheduler(2, talk) == 1
 
 
+def test_a_worker_that_another_one_cannot_reach_is_lost(capfd: pytest.CaptureFixture) -> None:
+    async def talk(call: Call) -> None:
+        workers = [await call(i) for i in range(3)]
+        for each in workers:
+            await each.hear()
+        workers[0].say(unreachable=[1, "Connection timed out"])
+        for each in (workers[0], workers[2]):
+            lost = (await each.hear())["lost"]
+            assert lost["name"] == "rank 1 (process 7 on h1)" and not lost["runs"]
+        for each in workers:
+            each.end()
+
+    assert with_scheduler(3, talk) == 1
+    # Which the launcher reads.
+    assert capfd.readouterr().err == (
+        "mixnet scheduler: rank 1 (process 7 on h1) cannot be reached any more from rank 0 "
+        "(process 7 on h0): Connection timed out.\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("first", "second", "text"),
     [

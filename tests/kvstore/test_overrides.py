@@ -94,6 +94,24 @@ def test_a_method_set_on_a_store_is_called() -> None:
     assert keys == [0, 1, 2, 3] * 2
 
 
+class Wrapper(mx.kvstore.KVStore):
+    """A store that leaves to another one what it does not define, as ByteScheduler's does."""
+
+    def __init__(self, store: mx.kvstore.KVStore) -> None:
+        self._kvstore = store
+
+    def __del__(self) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kvstore, name)
+
+
+@pytest.mark.parametrize("on_store", [True, False])
+def test_a_wrapper_uses_the_wrapped_store(on_store: bool) -> None:
+    assert trained(gluon.Trainer, Wrapper(mx.kv.create("device")), on_store) == LEARNED
+
+
 def test_a_module_calls_the_methods_of_a_store() -> None:
     data, label = mx.sym.Variable("data"), mx.sym.Variable("lin_label")
     out = mx.sym.FullyConnected(data, num_hidden=1, name="fc")

@@ -21,7 +21,7 @@ from mixnet.tools.launch import main
 from mixnet.tools.launch.launchers import processes
 from mixnet.tools.launch.output import Output
 from mixnet.tools.launch.plan import LaunchError, Plan, Process, own_address, read_hosts
-from mixnet.tools.launch.preflight import _judged, check
+from mixnet.tools.launch.preflight import _judged, _script, check
 from mixnet.tools.launch.supervise import Supervisor
 from tests.waiting import until
 
@@ -235,6 +235,35 @@ def test_hosts_are_checked_before_anything_starts(hosts: str) -> None:
         "h", plan, 1, "", "ConnectionRefusedError: [Errno 111] Connection refused"
     )
     assert "No module named 'mixnet'" in _judged("h", plan, 1, "", "E: No module named 'mixnet'")
+
+
+def test_hosts_are_checked_with_the_folder_and_the_variables_of_a_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What ssh would run, run by the shell, in another folder."""
+    python = tmp_path / "bin" / "python3"
+    python.parent.mkdir()
+    python.write_text("#!/bin/sh\necho with $A and $B\n")
+    python.chmod(0o755)
+
+    def run(plan: Plan) -> subprocess.CompletedProcess[str]:
+        command = ["sh", "-c", _script(plan)]
+        return subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=60)
+
+    monkeypatch.chdir(tmp_path)
+    plan = Plan(("bin/python3", "x.py"), 2, for_all={"A": "a b"}, for_workers={"B": "c"})
+    assert run(plan).stdout == "with a b and c\n"
+    by_path = {"PATH": f"{python.parent}:{os.environ['PATH']}"}
+    assert run(replace(plan, command=("x",), for_all=by_path)).stdout == "with and c\n"
+    copied = replace(plan, command=(str(python),), folder=str(tmp_path / "copied later"))
+    assert run(copied).stdout == "with a b and c\n"
+    missing_folder = tmp_path / "missing_folder"
+    missing_folder.mkdir()
+    monkeypatch.chdir(missing_folder)
+    missing_folder.rename(tmp_path / "elsewhere")
+    monkeypatch.setattr(os, "getcwd", lambda: str(missing_folder))
+    missing = _judged("h", plan, run(plan).returncode, "", "")
+    assert f"there is no folder {missing_folder}" in missing and "--sync-dst-dir" in missing
 
 
 def _may_log_in() -> bool:
@@ -526,6 +555,34 @@ def test_a_stopped_worker_ends_with_the_others(
     assert time.monotonic() - begin < 40  # neither GRACE nor TERM
     assert "[rank 1] saved\n" in out.getvalue()
     assert "mixnet-launch: rank 1 failed first (the others lost it" in out.getvalue()
+
+
+def test_workers_save_before_the_scheduler_ends(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """JAX aborts a worker whose scheduler has ended."""
+    monkeypatch.setattr("mixnet.tools.launch.supervise.TERM", 60.0)
+    monkeypatch.setattr("mixnet.tools.launch.supervise.GRACE", 0.1)
+    saving, ended = tmp_path / "saving", tmp_path / "ended"
+    scheduler = shell(
+        "scheduler", f"trap 'touch {ended}; exit 0' TERM; while :; do sleep 0.02; done"
+    )
+    save = f"touch {saving}; sleep 0.5; [ -e {ended} ] || echo saved; exit 3"
+    worker = shell("rank 0", f"trap '{save}' TERM; touch {saving}; while :; do sleep 0.02; done")
+    failing = shell("rank 1", f"{once(f'[ -e {saving} ]')}; exit 7")
+    out = io.StringIO()
+    assert Supervisor(out).run([replace(scheduler, is_worker=False), worker, failing]) == 7
+    assert "[rank 0] saved\n" in out.getvalue() and ended.exists()
+
+
+def test_a_program_over_ssh_can_print_until_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its connection is not ended before: closing its standard input is enough."""
+    monkeypatch.setattr("mixnet.tools.launch.supervise.TERM", 60.0)
+    monkeypatch.setattr("mixnet.tools.launch.supervise.GRACE", 0.1)
+    ssh = replace(shell("rank 0", "cat; sleep 0.2; echo saved; exit 3"), holds_stdin=True)
+    out = io.StringIO()
+    assert Supervisor(out).run([ssh, shell("rank 1", "exit 7")]) == 7
+    assert "[rank 0] saved\n" in out.getvalue()
 
 
 def test_all_end_when_one_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:

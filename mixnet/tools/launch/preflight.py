@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import socket
 import subprocess
@@ -15,6 +16,7 @@ from mixnet.tools.launch.launchers import exports, over_ssh
 from mixnet.tools.launch.plan import LaunchError, Plan, name_of
 
 _SECONDS = 60
+_NO_FOLDER = 68
 _LOOK = (
     "import socket, mixnet.libinfo, jax; "
     "socket.create_connection(({root!r}, {port}), 10).close(); "
@@ -49,11 +51,9 @@ def _problem(plan: Plan, host: str) -> str:
             f"  {host}: the name has no address ({error.strerror}). Give an IP address, or enter "
             "it in the DNS."
         )
-    look = shlex.join([_python(plan.command), "-c", _look(plan)])
-    script = f"{exports(plan.passed_on())} {look}"
     try:
         probe = subprocess.run(
-            over_ssh(host, script),
+            over_ssh(host, _script(plan)),
             capture_output=True,
             text=True,
             timeout=_SECONDS,
@@ -64,8 +64,14 @@ def _problem(plan: Plan, host: str) -> str:
     return _judged(host, plan, probe.returncode, probe.stdout, probe.stderr)
 
 
-def _look(plan: Plan) -> str:
-    return _LOOK.format(root=plan.root, port=plan.port)
+def _script(plan: Plan) -> str:
+    """Looks for Python where a worker will, in its folder and with its variables."""
+    # A folder that will be copied need not be there yet.
+    missing = "true" if plan.folder else f"exit {_NO_FOLDER}"
+    folder = f"cd {shlex.quote(plan.folder or os.getcwd())} 2>/dev/null || {missing}"
+    look = _LOOK.format(root=plan.root, port=plan.port)
+    variables = exports({**plan.passed_on(), **plan.variables("worker")})
+    return f"{folder}; {variables} {shlex.join([_python(plan.command), '-c', look])}"
 
 
 def _python(command: Sequence[str]) -> str:
@@ -76,6 +82,11 @@ def _judged(host: str, plan: Plan, code: int, out: str, error: str) -> str:
     last = (error.strip().splitlines() or ["no message"])[-1]
     if code == 255:
         return f"  {host}: cannot be reached by ssh: {last}. Try: ssh -o BatchMode=yes {host} true"
+    if code == _NO_FOLDER:
+        return (
+            f"  {host}: there is no folder {os.getcwd()}, in which the program runs. "
+            "--sync-dst-dir copies the working folder."
+        )
     if code and ("refused" in last or "timed out" in last or "unreachable" in last.lower()):
         return (
             f"  {host}: it does not reach this machine at {plan.root}:{plan.port}: {last}. Is "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import signal
@@ -26,7 +27,7 @@ TERM = 10.0  # seconds between asking a process to end and ending it
 _RESTARTS = 20  # of servers, in one job
 _LOST_MEANING = "the others lost it; was it stopped, its machine switched off, or the network cut?"
 _LOST = re.compile(r"mixnet scheduler: (rank \d+) \(")
-_SILENT = re.compile(r"mixnet scheduler: (rank \d+) \(.*\) has not answered")
+_SILENT = re.compile(r"mixnet scheduler: (rank \d+) \(.*\) (?:has not answered|cannot be reached)")
 
 
 @dataclass
@@ -229,20 +230,30 @@ class Supervisor:
 
     def _end_all(self) -> None:
         """End what runs: by SIGTERM to each one's session, after a while by SIGKILL."""
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            left = [each for each in self.running if each.code is None]
+        workers = [each for each in self.running if each.process.is_worker]
+        others = [each for each in self.running if not each.process.is_worker]
+        # JAX aborts a worker whose scheduler has ended, even while it saves its state.
+        for group, number in itertools.product((workers, others), (signal.SIGTERM, signal.SIGKILL)):
+            left = [each for each in group if each.code is None]
             for each in left:
-                if each.handle.stdin is not None:
-                    each.handle.stdin.close()
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(each.handle.pid, number)
-                    os.killpg(each.handle.pid, signal.SIGCONT)  # a stopped one reacts to no SIGTERM
+                self._end(each, number)
             end = time.monotonic() + TERM
             while any(each.code is None for each in left) and time.monotonic() < end:
                 time.sleep(0.02)
         for each in self.running:
             for reader in each.readers:
                 reader.join(LOGS + 1)
+
+    def _end(self, running: Running, number: signal.Signals) -> None:
+        handle = running.handle
+        if handle.stdin is not None:
+            handle.stdin.close()
+            # Its connection is needed for what the program prints until its end.
+            if number == signal.SIGTERM and running.process.name not in self._lost():
+                return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(handle.pid, number)
+            os.killpg(handle.pid, signal.SIGCONT)  # a stopped one reacts to no SIGTERM
 
 
 def _read_all(running: Running) -> None:
