@@ -11,7 +11,7 @@ import numpy as np
 from mixnet.base import AttributeValueError
 from mixnet.metric.evaluation import Batch, EvalMetric, pairs
 from mixnet.metric.registry import register
-from mixnet.metric.totals import as_classes, classes_on_host, measure, measured
+from mixnet.metric.totals import Totals, as_classes, classes_on_host, measure, measured
 
 
 @measure
@@ -123,7 +123,7 @@ class PCC(EvalMetric):
 
     def reset(self) -> None:
         """Start again."""
-        self._mx_pending = self._mx_earlier = None
+        self._mx_pending, self._mx_earlier = Totals(), None
         self._mx_num = self._mx_global_num = 0.0
         self._local = self._all = np.zeros((self._k, self._k))
 

@@ -117,9 +117,10 @@ class EvalMetric:
 
     def _mx_add(self, numbers: NDArray, predictions: Sequence[Any]) -> None:
         """Add a sum and a count, float64 on a device."""
-        if self._mx_pending is None:
-            self._mx_pending = Totals()
-        self._mx_pending.add(numbers)
+        pending = self._mx_pending
+        if pending is None:  # a class of a program that does not call ``reset``
+            pending = self._mx_pending = Totals()
+        pending.add(numbers)
         for each in predictions:
             if isinstance(each, NDArray) and each._value.node is not None:
                 return  # in training: the step runs what is recorded
@@ -189,7 +190,7 @@ class EvalMetric:
 
     def reset(self) -> None:
         """Start again."""
-        self._mx_pending = self._mx_earlier = None
+        self._mx_pending, self._mx_earlier = Totals(), None
         self._mx_num, self._mx_sum = self._mx_zero, 0.0
         self._mx_global_num, self._mx_global_sum = self._mx_zero, 0.0
 

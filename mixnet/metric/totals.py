@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import add
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
@@ -83,14 +84,14 @@ def classes_on_host(source: NDArray) -> np.ndarray | None:
 
 
 class Totals:
-    """Numbers that are added up on each device, separately for each shape of arrays."""
+    """Numbers that are added up on each device, separately for each shape of arrays and each thread."""
 
     def __init__(self) -> None:
-        self._sums: dict[tuple[Context, tuple[int, ...]], NDArray] = {}
+        self._sums: dict[tuple[Context, tuple[int, ...], int], NDArray] = {}
 
     def add(self, numbers: NDArray) -> None:
         """Add an array of float64 numbers; nothing waits for them."""
-        key = (numbers.context, numbers.shape)
+        key = (numbers.context, numbers.shape, get_ident())
         before = self._sums.get(key)
         if before is None:
             # Zeros from the host: the first batch then runs the same program as the others.
@@ -115,7 +116,7 @@ class Totals:
         try:
             flush("metric read")
             totals: dict[tuple[int, ...], np.ndarray] = {}
-            for (_, shape), each in sums.items():
+            for (_, shape, _), each in sums.items():
                 totals[shape] = totals.get(shape, 0) + each.asnumpy()
             with Deferred():
                 for total in totals.values():
@@ -125,7 +126,7 @@ class Totals:
             self._put_back(sums)
             raise
 
-    def _put_back(self, sums: dict[tuple[Context, tuple[int, ...]], NDArray]) -> None:
+    def _put_back(self, sums: dict[tuple[Context, tuple[int, ...], int], NDArray]) -> None:
         if not self._sums:
             self._sums = sums
             return
