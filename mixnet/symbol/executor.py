@@ -543,8 +543,8 @@ class Executor:
         self._monitor = Monitor(callback, self._symbol.graph, monitor_all)
         # A monitor shows what operators read, matrices as a whole.
         self._matrices.clear()
-        self.__dict__.pop("_places", None)
-        self.__dict__.pop("_dense", None)
+        for positions in ("_places", "_dense", "_marks"):
+            self.__dict__.pop(positions, None)
         self._ops.clear()
         self._placed.clear()
 
