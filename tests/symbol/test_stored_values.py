@@ -145,13 +145,6 @@ def test_a_monitor_shows_the_product() -> None:
     np.testing.assert_allclose(shown["product_output"], BATCHES[1] @ WEIGHT)
 
 
-def test_gradients_are_right_before_and_after_a_monitor_is_set() -> None:
-    executor = bound(sym.dot(X, V), ("v",), x=BATCHES[0], v=WEIGHT)
-    equal(results(executor, HEAD), BATCHES[0] @ WEIGHT, BATCHES[0].T @ HEAD)
-    executor.set_monitor_callback(lambda name, array: None)
-    equal(results(executor, HEAD), BATCHES[0] @ WEIGHT, BATCHES[0].T @ HEAD)
-
-
 def test_matrices_with_nearly_as_many_values_share_programs() -> None:
     sizes = set()
     for count in range(33, 65):
