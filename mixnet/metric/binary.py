@@ -194,7 +194,7 @@ class F1(_Binary):
         average: ``'macro'`` for the mean over batches, ``'micro'`` for the score of all samples.
     """
 
-    _of_batch = staticmethod(f1_of_batch)
+    _of_batch = f1_of_batch
     _score = staticmethod(_f1)
 
     def __init__(
@@ -224,7 +224,7 @@ class MCC(_Binary):
         average: ``'macro'`` for the mean over batches, ``'micro'`` for the score of all samples.
     """
 
-    _of_batch = staticmethod(mcc_of_batch)
+    _of_batch = mcc_of_batch
     _score = staticmethod(_mcc)
     _mx_zero = 0.0
 

@@ -103,7 +103,7 @@ class MAE(_Error):
         label_names: which labels ``update_dict`` takes; all by default.
     """
 
-    _rule = staticmethod(absolute_error)
+    _rule = absolute_error
 
     __init__ = with_defaults(_Error.__init__, name="mae")
 
@@ -118,7 +118,7 @@ class MSE(_Error):
         label_names: which labels ``update_dict`` takes; all by default.
     """
 
-    _rule = staticmethod(squared_error)
+    _rule = squared_error
 
     __init__ = with_defaults(_Error.__init__, name="mse")
 
@@ -133,6 +133,6 @@ class RMSE(_Error):
         label_names: which labels ``update_dict`` takes; all by default.
     """
 
-    _rule = staticmethod(root_of_squared_error)
+    _rule = root_of_squared_error
 
     __init__ = with_defaults(_Error.__init__, name="rmse")

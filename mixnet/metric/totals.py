@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from operator import add
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
@@ -26,21 +26,23 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-Measure = Callable[..., NDArray]
-
-
-def measure(function: Callable[..., Any]) -> Measure:
+def measure(function: Callable[..., Any]) -> Op:
     """Decorator: a pure function of the arrays of a batch that gives float64 numbers to add up."""
-    name = function.__name__
-    return make_function(Op(name, function, differentiable=False), name)
+    return Op(function.__name__, function, differentiable=False)
 
 
-def measured(function: Measure, arrays: Sequence[NDArray], **attributes: Any) -> NDArray:
+@cache
+def _function(op: Op) -> Callable[..., NDArray]:
+    """The function of a measure, which remembers its calls."""
+    return make_function(op, op.name)
+
+
+def measured(op: Op, arrays: Sequence[NDArray], **attributes: Any) -> NDArray:
     """Record a measure of arrays, which are brought to the device of the last of them."""
     context = arrays[-1].context
 
     def record() -> NDArray:
-        return function(*[each.as_in_context(context) for each in arrays], **attributes)
+        return _function(op)(*[each.as_in_context(context) for each in arrays], **attributes)
 
     return unrecorded(record)
 
