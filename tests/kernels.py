@@ -39,6 +39,14 @@ def variables() -> dict[str, str]:
     }
 
 
+def start_server() -> None:
+    """Import now what kernels import.
+
+    Jupyter looks for free ports before it starts a kernel: while a server imports, others may take them.
+    """
+    processes.start_server(Kernel.imports[0], variables())
+
+
 if __name__ == "__main__":
     jupyter_client.launcher.Popen = Kernel  # type: ignore[misc, assignment]
     os.environ.update(variables())

@@ -144,6 +144,12 @@ def _server(
     return None
 
 
+def start_server(modules: tuple[str, ...], variables: Mapping[str, str]) -> None:
+    """Let a server import these modules now, not when it is first needed."""
+    with _lock:
+        _server((modules,), variables, os.environ, starts_others=True)
+
+
 def fork_from(
     connection: socket.socket, names: set[str], environment: dict[str, str], launchers_only: bool
 ) -> None:

@@ -80,7 +80,7 @@ MISTAKES = [
     mistake("nd.elemwise_add(x, y)", ShapeError, "(4, 5)", "broadcast_"),
     mistake("nd.concat(x, y)", ShapeError, "(4, 5)", "axis 1"),
     mistake("nd.concat()", ShapeError, "()", "at least one array"),
-    mistake("nd.stack(x, y)", ShapeError, "(4, 5)", "must be equal"),
+    mistake("nd.stack(x, y)", ShapeError, "(4, 5)", "as many elements as the first"),
     mistake("nd.split(x, num_outputs=2)", ShapeError, "2 equal parts", "extent 3"),
     mistake("nd.reshape_like(x, y)", ShapeError, "(4, 5)", "(2, 3) has 6 elements"),
     mistake(

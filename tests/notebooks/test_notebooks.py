@@ -213,6 +213,7 @@ def forked_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jupyter_client.launcher.Popen", kernels.Kernel)
     for name, value in kernels.variables().items():
         monkeypatch.setenv(name, value)
+    kernels.start_server()
 
 
 @longest_first
