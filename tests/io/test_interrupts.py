@@ -59,8 +59,10 @@ def rest_of(iterator: mx.io.DataIter) -> list[int]:
 def test_batches_are_whole_after_ctrl_c(
     make: Callable[[Path], mx.io.DataIter], tmp_path: Path
 ) -> None:
+    iterators = []  # kept, as an interrupt in a finalizer is only reported
     for at in range(1, 1000):
         iterator = make(tmp_path)
+        iterators.append(iterator)
         samples = samples_of(iterator.next())
         place = interrupted(at, ("/mixnet/io/",), iterator.next)
         samples += rest_of(iterator)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import FrameType
 
 import mixnet as mx
+from mixnet.process.collector import collector_paused
 from tests.module.networks import bound
 
 # Their functions run in this thread or in another.
@@ -23,11 +24,12 @@ def functions_called(work: Callable[[], object]) -> int:
         is_above = module.startswith("mixnet.") and not module.startswith(ELSEWHERE)
         calls += event == "call" and is_above
 
-    sys.setprofile(note)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
+    with collector_paused():  # finalizers of what other tests have left are no part of the work
+        sys.setprofile(note)
+        try:
+            work()
+        finally:
+            sys.setprofile(None)
     return calls
 
 
