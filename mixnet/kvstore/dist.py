@@ -210,7 +210,9 @@ class OverProcesses(InJob):
 
     def sums_in_one_message(self, keys: Sequence[Key], values: Sequence[Value]) -> list[Value]:
         """Sums over all processes of values of one dtype, the same ones in every step."""
-        (row,) = self.world.exchange(sums, [values], 0, "all-reduce", keys, True, self._purpose)
+        (row,) = self.world.exchange(
+            sums, [values], 0, "all-reduce", keys, has_any_length=True, purpose=self._purpose
+        )
         return row
 
     def sum(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> Groups:

@@ -53,9 +53,8 @@ def test_a_property_of_a_graph_waits_for_no_thread_that_computes_another() -> No
     thread.start()
     begun.wait(60)
     try:
-        in_threads(
-            1, lambda _: Slow().number, seconds=5
-        )  # as a forked process, in which nobody goes on
+        # as a forked process, in which nobody goes on
+        in_threads(1, lambda _: Slow().number, seconds=5)
     finally:
         go_on.set()
         thread.join(60)

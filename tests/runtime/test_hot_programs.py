@@ -77,3 +77,23 @@ def test_the_program_is_recompiled_while_it_runs(monkeypatch: pytest.MonkeyPatch
     assert len(set(bits[2 : at + 4])) == 1, "it took over earlier than at a fixed run"
     assert len(set(bits[at + 4 :])) == 1
     np.testing.assert_allclose(runs[-1], runs[0], rtol=1e-4, atol=1e-5)
+
+
+def test_a_program_that_cannot_be_recompiled_stays_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(patience, "interpreted_runs", lambda cost: 1)
+    monkeypatch.setattr(patience, "runs_meanwhile", lambda cost: 1)
+    monkeypatch.setattr(patience, "compiled_runs_meanwhile", lambda work, compiling: 1)
+    tries = []
+
+    def fail(source: object) -> None:
+        tries.append(source)
+        raise MemoryError("no memory for a second program")
+
+    monkeypatch.setattr(executable_cache, "_hot", fail)
+    net = gluon.nn.Conv2D(8, 3, in_channels=4)
+    net.initialize()
+    x = nd.array(np.random.default_rng(0).normal(size=(2, 4, 9, 15)))
+    runs = [net(x).asnumpy().tobytes() for _ in range(12)]
+    assert len(tries) == 1 and len(set(runs[2:])) == 1

@@ -41,9 +41,8 @@ class TracedBlock(Block):
         self._flags: dict[str, Any] = {}
         self._mx_cache: dict[Any, tuple[Program, Runnable]] = {}
         self._mx_compositions: dict[Any, Composition | None] = {}
-        self._mx_last_key: TraceKey | None = (
-            None  # of the last trace, for the reasons of the next one
-        )
+        # of the last trace, for the reasons of the next one
+        self._mx_last_key: TraceKey | None = None
 
     def _clear_cached_op(self) -> None:
         self.__dict__.update(self._mx_no_graphs())
@@ -144,9 +143,8 @@ class TracedBlock(Block):
             Exception: raised by the block's code.
         """
         key = hashable(structure)
-        compositions = (
-            self._mx_compositions
-        )  # another thread may hybridize again, which replaces it
+        # Another thread may hybridize again, which replaces it.
+        compositions = self._mx_compositions
         if key not in compositions:
             composition = None
             if all(takes_symbols(each) for each in self._mx_walk()):

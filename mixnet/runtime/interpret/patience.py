@@ -38,7 +38,7 @@ interpreter is many times slower than the GPU.
 """
 
 COMPILED_FASTER = 4
-"""The factor by which few compiled programs exceed the speed of interpreted ones, on a CPU."""
+"""Nearly all programs gain less than this factor by being compiled, on a CPU."""
 
 _LEAST_WORK = 1e-5  # seconds that any run takes at least
 _LEAST_STEP = 1e-4  # seconds that a compiled step takes at least, with the Python around it
@@ -86,7 +86,8 @@ def runs_meanwhile(cost: Cost) -> int:
 def compiled_runs_meanwhile(work: float, compiling: float) -> int:
     """The number of runs of a compiled program while it is compiled once more in the background.
 
-    Most programs gain less than ``COMPILED_FASTER``, so this has a margin.
+    A compiled run is assumed to be ``COMPILED_FASTER`` times as fast as an interpreted one, which leaves
+    a margin.
 
     Args:
         work: estimate of the seconds of an interpreted run.

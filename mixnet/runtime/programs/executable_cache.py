@@ -332,8 +332,12 @@ def _heat(program: Program, key: ProgramKey, segment: Recorded) -> None:
         return
     future = background.submit(hot)
 
+    def result() -> Callable[..., Any] | None:
+        # Where compiling failed, as for want of memory, the present program is correct, too.
+        return None if future.exception() else future.result()
+
     def take_over(program: Program, key: ProgramKey, segment: Recorded) -> None:
-        _set_hot(program, key, segment, future.result)
+        _set_hot(program, key, segment, result)
 
     program.runs = patience.compiled_runs_meanwhile(decision.work, decision.compiling)
     program.change = take_over
