@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mixnet.kvstore.base import KVStoreBase
     from mixnet.metric.evaluation import MetricLike
     from mixnet.monitor import Monitor
-    from mixnet.optimizer.base import Optimizer
+    from mixnet.optimizer.base import Optimizer, OptimizerParams
 
 
 class SequentialModule(BaseModule):
@@ -205,9 +205,7 @@ class SequentialModule(BaseModule):
         self,
         kvstore: KVStoreBase | str | None = "local",
         optimizer: Optimizer | str = "sgd",
-        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]] = (
-            ("learning_rate", 0.01),
-        ),
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
         """Make an optimizer for each module; see :class:`BaseModule`."""

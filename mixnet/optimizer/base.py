@@ -39,6 +39,9 @@ Index = int | str | Sequence[int | str]
 Arrays = NDArray | Sequence[NDArray]
 """A parameter, or those that are updated together; the same of gradients."""
 
+OptimizerParams = Mapping[str, Any] | Sequence[tuple[str, Any]]
+"""Arguments of an optimizer by name: a dict or pairs."""
+
 Update = TypeVar("Update", bound=Callable[..., None])
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mixnet.io.iterator import DataIter
     from mixnet.kvstore.base import KVStoreBase
     from mixnet.module.base_module import BaseModule
-    from mixnet.optimizer.base import Optimizer
+    from mixnet.optimizer.base import Optimizer, OptimizerParams
     from mixnet.symbol.symbol import Symbol
 
 
@@ -131,9 +131,7 @@ class SVRGModule(Module):
         self,
         kvstore: KVStoreBase | str | None = "local",
         optimizer: Optimizer | str = "sgd",
-        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]] = (
-            ("learning_rate", 0.01),
-        ),
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
         """Make the optimizer, and zeros for the mean gradients; see ``Module``."""
@@ -162,7 +160,7 @@ class SVRGModule(Module):
         optimizer: str,
         default_opt: Any,
         kvstore: Any,
-        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]],
+        optimizer_params: OptimizerParams,
     ) -> Any:
         """The optimizer named first, around ``default_opt``, with numbers for all keys."""
         group = self._exec_group
