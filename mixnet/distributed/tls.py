@@ -97,8 +97,8 @@ class Wire:
     """A connection, with or without TLS, on which one thread reads lines and others send.
 
     OpenSSL's connections are for one thread at a time: a lock guards each call, and no thread waits for the
-    network while it holds a lock. What is to be sent is in one buffer; one of the threads that wait for
-    theirs to be sent empties it.
+    network while it holds a lock. All content to send is in one buffer; one of the threads that wait
+    until theirs is sent empties it.
 
     Args:
         connection: to the other end.

@@ -332,7 +332,7 @@ class BucketingModule(BaseModule):
         require(self, "binded", "params_initialized")
         self._curr_module.set_states(states, value)
 
-    # ---- making ready ---------------------------------------------------------------------------
+    # ---- preparation ----------------------------------------------------------------------------
 
     def bind(
         self,

@@ -309,7 +309,7 @@ class Module(BaseModule):
         group.get_params(self._arg_params, self._aux_params)
         self._params_dirty = False
 
-    # ---- making ready ---------------------------------------------------------------------------
+    # ---- preparation ----------------------------------------------------------------------------
 
     _mx_has_optimizer = "optimizer already initialized, ignoring..."
 

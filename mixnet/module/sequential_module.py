@@ -63,7 +63,7 @@ class SequentialModule(BaseModule):
                 )
         self._modules.append(module)
         self._metas.append(kwargs)
-        # What was made ready before was so without this module.
+        # The chain was prepared without this module.
         self.binded = False
         self.params_initialized = False
         self.optimizer_initialized = False
@@ -151,7 +151,7 @@ class SequentialModule(BaseModule):
                     owner[name] = layer
         self.params_initialized = True
 
-    # ---- making ready ---------------------------------------------------------------------------
+    # ---- preparation ----------------------------------------------------------------------------
 
     def bind(
         self,

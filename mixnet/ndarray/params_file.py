@@ -115,12 +115,12 @@ def _pieces(arrays: Sequence[NDArray], names: Sequence[str]) -> Iterator[bytes]:
 
 
 def array_bytes(array: NDArray) -> bytes:
-    """One array as it stands in a file."""
+    """One array in the format of a file."""
     return b"".join(array_pieces(array))
 
 
 def array_pieces(array: NDArray) -> Iterator[Any]:
-    """One array as it stands in a file: its description, then views of its content."""
+    """One array in the format of a file: its description, then views of its content."""
     aux: list[np.ndarray] = []
     shape = array.shape
     if isinstance(array, BaseSparseNDArray):

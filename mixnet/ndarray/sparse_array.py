@@ -41,7 +41,7 @@ def host_indices(values: ArrayLike, context: Context) -> NDArray:
 
 
 def out_of_range(name: str, positions: np.ndarray, extent: int) -> str:
-    """What is wrong with the rows or columns in ``indices``: a phrase, empty if nothing is."""
+    """A phrase that says what is wrong with the rows or columns in ``indices``; empty if nothing is."""
     if len(positions) and (positions.min() < 0 or positions.max() >= extent):
         return f"a {name} in indices is not between 0 and {extent - 1}"
     return ""

@@ -33,7 +33,7 @@ class Source:
     Args:
         file: path, or the name that a notebook gives a cell.
         line: number from 1.
-        function: name of the function that it stands in.
+        function: name of the function that contains it.
         layer: where the innermost layer that was running had been made, if a layer was.
         callers: the user's lines that led there, the innermost first; only if they are asked for.
     """

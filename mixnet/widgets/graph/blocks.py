@@ -19,7 +19,7 @@ class Block:
 
     Args:
         label: shown.
-        parent: number of the block that it stands in, -1 for none.
+        parent: number of the block that contains it, -1 for none.
         repeat: how many equal blocks it folds; 0 for a block of the network.
         kind: class of the Gluon block, or empty.
         prefix: what names of nodes in it begin with.
@@ -35,7 +35,7 @@ class Block:
 def blocks_of(
     rows: Sequence[Mapping[str, Any]], kinds: Mapping[Path, tuple[str, str]]
 ) -> tuple[list[Block], list[int]]:
-    """Blocks, parents before children, and for each row the block that it stands in, -1 for none.
+    """Blocks, parents before children, and for each row the block that contains it, -1 for none.
 
     A block of fewer than two operations is no box of its own, and neither is one that holds all that its
     parent holds.

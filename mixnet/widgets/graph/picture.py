@@ -29,7 +29,7 @@ def picture(
     room: tuple[float, float] = (_WIDEST, math.inf),
     selected: int | None = None,
 ) -> str:
-    """The picture: boxes for the outermost closed blocks and for what stands beside them.
+    """The picture: boxes for the outermost closed blocks and for nodes beside them.
 
     Args:
         payload: of a ``GraphView``.

@@ -88,7 +88,7 @@ class Primitive(Operator):
 
 
 class Constant(Operator):
-    """A value that stands in a program."""
+    """A constant of a program."""
 
     name = "constant"
 
