@@ -24,7 +24,7 @@ HOW = (
 
 
 def context(is_server: bool) -> ssl.SSLContext | None:
-    """What connections of this process need; None if no certificates are set.
+    """The TLS settings for connections of this process; None if no certificates are set.
 
     Both ends have to show a certificate that the job's own authority has signed. Names in it do not
     matter: every process that has one belongs to the job.

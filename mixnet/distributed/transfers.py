@@ -111,7 +111,7 @@ class Topology:
         return total
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``ScalingView`` needs to draw this, and the same for other numbers of workers and servers."""
+        """The data with which ``ScalingView`` draws this, also for other numbers of workers and servers."""
         arrays = [
             {"bytes": each.nbytes, "rows": each.shape[0] if each.shape else 1,
              "large": bool(each.shape) and each.nbytes >= self.bound * each.dtype.itemsize}

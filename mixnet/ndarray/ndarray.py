@@ -123,7 +123,7 @@ class NDArray(Handle, Installed):
 
     @property
     def _as_parameter_(self) -> ctypes.c_void_p:
-        """What ``ctypes.cast`` takes for this array."""
+        """The pointer of this array, for ``ctypes.cast``."""
         return self.handle
 
     # ---- value, views, writing ----------------------------------------------------------------

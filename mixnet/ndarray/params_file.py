@@ -347,7 +347,7 @@ def _sparse_problem(
     stored: tuple[int, ...],
     described: Sequence[tuple[int, tuple[int, ...]]],
 ) -> str:
-    """What keeps these shapes from being those of one sparse array; empty if nothing does."""
+    """The reason why these shapes are not those of one sparse array; empty if they are."""
     kind = "row_sparse" if storage == STORAGE["row_sparse"] else "csr"
     if any(code not in BY_CODE or BY_CODE[code].kind not in "iu" for code, _ in described):
         return f"the positions of a {kind} array are not of a dtype of whole numbers"

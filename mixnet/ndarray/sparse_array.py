@@ -1,4 +1,4 @@
-"""What sparse arrays have in common: handles to the stored values and their positions."""
+"""The base of sparse arrays: handles to the stored values and their positions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def out_of_range(name: str, positions: np.ndarray, extent: int) -> str:
 
 
 class BaseSparseNDArray(NDArray):
-    """What csr and row_sparse arrays have in common. Shape, dtype and context are fixed."""
+    """The base of csr and row_sparse arrays. Shape, dtype and context are fixed."""
 
     __slots__ = ("_aux", "_data", "_variable")
     _is_sparse = True

@@ -217,7 +217,7 @@ def _listed(items: Any) -> Any:
 
 
 def _functions() -> dict[tuple[str, str], Callable[..., Any]]:
-    """What a file may call: makers of values."""
+    """The functions that a file may call to make values."""
     makers: dict[tuple[str, str], Callable[..., Any]] = {
         ("numpy", "dtype"): _dtype,
         ("collections", "OrderedDict"): _ordered,
@@ -429,7 +429,7 @@ def _fields(state: object) -> tuple[Any, ...]:
 
 
 def _set_state(item: object, state: dict[str, Any]) -> None:
-    """What ``pickle`` does with a state."""
+    """Set the state of an object as ``pickle`` does."""
     if hasattr(item, "__setstate__"):
         item.__setstate__(state)
     else:

@@ -1,4 +1,4 @@
-"""What every process of ``mx.distributed.measure`` runs: ``mixnet-launch -n 2 python -m
+"""The program of every process of ``mx.distributed.measure``: ``mixnet-launch -n 2 python -m
 mixnet.tools.measured_job FOLDER``.
 """
 

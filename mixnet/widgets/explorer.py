@@ -41,7 +41,7 @@ _WORDS = ("the", "cat", "sat", "on", "the", "mat")
 
 
 class OpExplorer(View):
-    """What an operator does to small data, with sliders for its arguments.
+    """The effect of an operator on small data, with sliders for its arguments.
 
     Choose a cell of the result: the cells that it is computed from and the numbers of the kernel
     light up, and the sum is written out. Everything is computed in the page, and the numbers are those of

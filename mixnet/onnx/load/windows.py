@@ -87,7 +87,7 @@ class _Windows:
 
     @staticmethod
     def least(dtype: np.dtype) -> float:
-        """What no element is below."""
+        """A number that no element is below."""
         return -np.inf if dtype.kind == "f" else int(np.iinfo(dtype).min)
 
     def pooled(self, g: Reading, x: object, kind: str, counts_padding: bool) -> Any:

@@ -12,7 +12,7 @@ from mixnet.tools.launch.plan import LaunchError, Plan, Process, name_of
 
 
 def processes(plan: Plan) -> list[Process]:
-    """What to start for a plan, the scheduler first."""
+    """The processes to start for a plan, the scheduler first."""
     local = () if plan.launcher == "ssh" else _servers(plan)
     return [_scheduler(plan), *local, *LAUNCHERS[plan.launcher](plan)]
 

@@ -190,7 +190,7 @@ def _folds(
 
 
 def _plain(look: Any) -> Any:
-    """What a block does, its labels without their numbers: ``conv3`` and ``conv4`` are equal."""
+    """The operations of a block, with labels without numbers: ``conv3`` and ``conv4`` are equal."""
     return tuple(
         (op, attributes, outputs, tuple(re.sub(r"\d+", "", part) for part in inner))
         for op, attributes, outputs, inner in look
@@ -198,6 +198,6 @@ def _plain(look: Any) -> Any:
 
 
 def _stem(labels: Sequence[str]) -> str:
-    """What labels have in common: ``unit`` of ``unit2``, ``unit3``."""
+    """The common part of labels: ``unit`` of ``unit2``, ``unit3``."""
     stems = {re.sub(r"[\s_#]*\d+$", "", label) for label in labels}
     return stems.pop() if len(stems) == 1 and "" not in stems else labels[0]

@@ -130,7 +130,7 @@ def _window(
 
 
 def _boxes(read: Reader) -> tuple[list[int], dict[int, int]]:
-    """What each box is, a node or ``~block``, and the box in which each node is."""
+    """The content of each box, a node or ``~block``, and the box of each node."""
     box_of: dict[int, int] = {}
     number: dict[int, int] = {}
     for node, part in enumerate(read.parts):

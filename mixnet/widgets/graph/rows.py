@@ -88,7 +88,7 @@ def path_in(name: str) -> Path:
 
 
 def common_prefix(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What the names of all operations begin with, up to an underscore: ``lenet_``."""
+    """The common prefix of the names of all operations, up to an underscore: ``lenet_``."""
     words = [row["name"].split("_")[:-1] for row in _forward(rows) if not _is_automatic(row)]
     shared = takewhile(lambda column: len(set(column)) == 1, zip(*words, strict=False))
     first = [column[0] for column in shared]
