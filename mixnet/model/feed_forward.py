@@ -220,16 +220,16 @@ class FeedForward(BASE_ESTIMATOR):
     """A symbol with methods to fit, predict and score.
 
     Args:
-        symbol: the network, or a function that gives it for a bucket's key.
+        symbol: the network, or a function that returns it for a bucket's key.
         ctx: a device, or a list: each gets a part of every batch.
         num_epoch: number of the epoch to stop before.
         epoch_size: batches of an epoch; None is all that the iterator has.
         optimizer: an optimizer or its name.
         initializer: for parameters that ``arg_params`` lacks.
-        numpy_batch_size: samples of a batch where data come as arrays.
+        numpy_batch_size: samples of a batch if the data are arrays.
         arg_params: parameters by name.
         aux_params: auxiliary states by name.
-        allow_extra_params: leave out parameters that the network has not.
+        allow_extra_params: drop parameters that the network does not have.
         begin_epoch: number of the first epoch.
         kwargs: arguments of the optimizer.
 
@@ -336,7 +336,7 @@ class FeedForward(BASE_ESTIMATOR):
     # ---- data -----------------------------------------------------------------------------------
 
     def _init_iter(self, X: object, y: object, is_train: bool) -> Any:
-        """An iterator over data that are one, or arrays."""
+        """``X`` if it is an iterator, else an iterator over its arrays."""
         if isinstance(X, (np.ndarray, NDArray)):
             if y is None:
                 if is_train:
@@ -389,7 +389,7 @@ class FeedForward(BASE_ESTIMATOR):
     # ---- predicting -----------------------------------------------------------------------------
 
     def _init_predictor(self, described: Sequence[Any]) -> None:
-        """An executor for inputs of these shapes; that of the last call where they are the same."""
+        """Bind an executor for inputs of these shapes, unless that of the last call fits."""
         if self.arg_params is None:
             raise UnknownAttributeError(
                 "FeedForward.predict: the model has no parameters. Call fit(X, y) first, or give "
@@ -427,8 +427,8 @@ class FeedForward(BASE_ESTIMATOR):
         Args:
             X: the data.
             num_batch: how many batches; None is all.
-            return_data: give data and labels too.
-            reset: begin the iterator anew first.
+            return_data: return data and labels, too.
+            reset: reset the iterator first.
 
         Returns:
             A NumPy array, a list of them where there are several outputs; with ``return_data``
@@ -475,7 +475,7 @@ class FeedForward(BASE_ESTIMATOR):
             eval_metric: a metric, its name, a function, or a list of these.
             num_batch: how many batches; None is all.
             batch_end_callback: function or list, called with a ``BatchEndParam`` after a batch.
-            reset: begin the iterator anew first.
+            reset: reset the iterator first.
 
         Returns:
             The value; for several metrics a list.
@@ -556,7 +556,7 @@ class FeedForward(BASE_ESTIMATOR):
             eval_data, eval_metric, epoch_end_callback, batch_end_callback, logger, work_load_list,
             monitor, eval_end_callback, eval_batch_end_callback, self.sym_gen,
         )  # fmt: skip
-        self._pred_exec = None  # its parameters are old
+        self._pred_exec = None  # it has the old parameters
 
     def _optimizer_for(self, batch_size: int, store: Any) -> Any:
         """The optimizer; if given by name, it averages over the batches of all workers that step together."""

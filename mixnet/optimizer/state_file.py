@@ -244,7 +244,7 @@ _ARRAY_CLASSES = {path: klass for klass, path in _ARRAYS.items()} | {
 _NEW = {("copyreg", "__newobj__"), ("copyreg", "_reconstructor"), ("copy_reg", "_reconstructor")}
 _OBJECT = Name("builtins", "object")
 _OBJECTS = [_OBJECT, Name("__builtin__", "object")]
-# Names that stand as an argument alone.
+# Names that occur only as arguments.
 _ARGUMENTS = {("numpy", "ndarray"), ("ml_dtypes", "bfloat16"), *_OBJECTS}
 
 
