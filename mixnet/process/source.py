@@ -181,7 +181,7 @@ def user_source(making: object = None) -> Source | None:
             callers = _callers(frame) if _state.calls else ()
             return Source(code.co_filename, frame.f_lineno, code.co_qualname, layer, callers)
         if layer is None and code.co_name in _LAYER_METHODS:
-            # A layer knows where it was made; which class that is, this room need not know.
+            # A layer knows where it was made; its class cannot be imported here, below Gluon.
             layer = getattr(frame.f_locals.get("self"), "_mx_made_at", None)
         frame = frame.f_back
     return layer

@@ -158,7 +158,7 @@ class Reading:
             return np.array(np.broadcast_to(array, shape))
         return self.op("_npi_broadcast_to", array, shape=shape)
 
-    def room(self, shape: Sequence[int]) -> tuple[int, ...]:
+    def checked_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         """The shape of an array that a reader is about to make.
 
         Raises:
