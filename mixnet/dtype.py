@@ -38,7 +38,7 @@ _known: dict[Any, np.dtype] = {np.float32: np.dtype("float32"), "float32": np.dt
 
 
 DTypeLike = str | type | np.dtype | HasDType | None
-"""What names a dtype: its name, a NumPy or Python type, a dtype, an array of it; None for float32."""
+"""A dtype, its name, a NumPy or Python type, or an array with the dtype; None is float32."""
 
 
 def as_dtype(dtype: DTypeLike) -> np.dtype:

@@ -198,7 +198,7 @@ class _Curve(LRScheduler):
         self.max_steps = self.max_update - self.warmup_steps
 
     def _left(self, way: float, steps: float) -> float:
-        """What is left of the way to ``final_lr`` after so many steps."""
+        """The part of the way to ``final_lr`` that remains after so many steps."""
         raise NotImplementedError
 
     def __call__(self, num_update: int) -> float:

@@ -47,7 +47,7 @@ class Monitor:
         self.monitor_all = monitor_all
 
     def stat_helper(self, name: str | bytes, array: NDArray) -> None:
-        """What executors call with every output; collects while between ``tic`` and ``toc``.
+        """The function that executors call with every output; collects between ``tic`` and ``toc``.
 
         Args:
             name: of the output.

@@ -181,7 +181,7 @@ class CustomOpProp:
     def declare_backward_dependency(
         self, out_grad: list[int], in_data: list[int], out_data: list[int]
     ) -> list[int]:
-        """What backward reads: gradients of outputs if ``need_top_grad``, inputs, outputs.
+        """The arrays that backward reads: gradients of outputs if ``need_top_grad``, inputs, outputs.
 
         Args:
             out_grad: numbers of the outputs' gradients.

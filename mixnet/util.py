@@ -20,7 +20,7 @@ _Named = TypeVar("_Named")
 
 
 class _Everywhere:
-    """What holds in a thread that set nothing."""
+    """The setting of threads that have not set their own."""
 
     shape = False
 

@@ -12,6 +12,8 @@ from mixnet.widgets.svg import Svg
 
 PACKAGE = Path(mixnet.__file__).parent
 GAP, ROW, LINE = 46, 16, 15
+WIDEST = 900
+"""Wider pictures wrap their texts earlier, since a page shrinks them to 736 pixels."""
 
 
 class Box(NamedTuple):
@@ -33,10 +35,10 @@ class Arrow(NamedTuple):
     dashed: bool = False
 
 
-def lines_of(box: Box) -> list[str]:
-    """The lines below the title."""
-    found = textwrap.wrap(box.text, 30) if box.text else []
-    return [*found, *([box.file] if box.file else [])]
+def lines_of(box: Box, letters: int) -> list[str]:
+    """The lines below the title, of so many letters at most; the file is named unless the title does."""
+    wrapped = textwrap.wrap(box.text, letters) if box.text else []
+    return [*wrapped, *([box.file] if box.file not in ("", box.title) else [])]
 
 
 def draw(folder: str, label: str, columns: Sequence[Sequence[Box]], arrows: Sequence[Arrow]) -> str:
@@ -62,8 +64,13 @@ def draw(folder: str, label: str, columns: Sequence[Sequence[Box]], arrows: Sequ
         if order[arrow.end] == order[arrow.start] + 1:
             left = order[arrow.start]
             words[left] = max(words.get(left, 0), round(len(arrow.word) * 5.7) + 18)
-    heights = {box.key: 26 + LINE * len(lines_of(box)) for column in columns for box in column}
-    widths = [max(_width(box) for box in column) for column in columns]
+    gaps = [max(GAP, words.get(i, 0)) for i in range(len(columns) - 1)]
+    for letters in (30, 22, 16):
+        widths = [max(_width(box, letters) for box in column) for column in columns]
+        if sum(widths) + sum(gaps) <= WIDEST:
+            break
+    lines = {box.key: lines_of(box, letters) for column in columns for box in column}
+    heights = {key: 26 + LINE * len(each) for key, each in lines.items()}
     high = max(sum(heights[b.key] for b in c) + (ROW + 8) * (len(c) - 1) for c in columns)
     back = any(order[a.end] < order[a.start] for a in arrows)
     x, places = 12.0, {}
@@ -72,9 +79,7 @@ def draw(folder: str, label: str, columns: Sequence[Sequence[Box]], arrows: Sequ
         for box in column:
             places[box.key] = (x, y, widths[i], heights[box.key])
             y += heights[box.key] + ROW + 8
-        x += widths[i] + max(GAP, words.get(i, 0))
-        if i == len(columns) - 1:
-            x -= max(GAP, words.get(i, 0))
+        x += widths[i] + (gaps[i] if i < len(gaps) else 0)
     picture = Svg(x + 12, high + 24 + (30 if back else 0), label)
     for arrow in arrows:
         _arrow(picture, arrow, places, order, high)
@@ -83,8 +88,8 @@ def draw(folder: str, label: str, columns: Sequence[Sequence[Box]], arrows: Sequ
         picture.rect(left, top, width, height, f"c{box.kind} s-line", radius=6)
         middle = left + width / 2
         picture.text(middle, top + 18, box.title, anchor="middle", bold=True, size=13)
-        for i, line in enumerate(lines_of(box)):
-            of_file = box.file and i == len(lines_of(box)) - 1
+        for i, line in enumerate(lines[box.key]):
+            of_file = line == box.file and i == len(lines[box.key]) - 1
             picture.text(
                 middle,
                 top + 18 + LINE * (i + 1),
@@ -96,10 +101,9 @@ def draw(folder: str, label: str, columns: Sequence[Sequence[Box]], arrows: Sequ
     return str(picture)
 
 
-def _width(box: Box) -> int:
-    return (
-        round(max(len(box.title) * 7.6, *(len(line) * 6.1 for line in [*lines_of(box), ""]))) + 22
-    )
+def _width(box: Box, letters: int) -> int:
+    texts = max((len(line) * 6.1 for line in lines_of(box, letters)), default=0)
+    return round(max(len(box.title) * 7.6, texts)) + 22
 
 
 def _arrow(picture: Svg, arrow: Arrow, places: dict, order: dict, high: float) -> None:

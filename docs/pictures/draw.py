@@ -212,7 +212,7 @@ PICTURES = {
         [Box("fwd", "check_symbolic_forward", kind=0, file="check_operator.py"), Box("num", "check_numeric_gradient", "finite differences", kind=0), Box("cons", "check_consistency", "dtypes, devices", kind=0)],
         [Box("cmp", "assert_almost_equal", "largest differences", "compare.py", 1), Box("tol", "tolerances", "of the coarser dtype", "tolerance.py", 2)],
     ], [("op", "fwd"), ("op", "num"), ("op", "cons"), ("fwd", "cmp"), ("num", "cmp"), ("cons", "cmp"), ("tol", "cmp", "", True)]),
-    "runtime_rooms": ("the rooms of the runtime: each imports those to its left", [
+    "runtime_rooms": ("the subfolders of the runtime: each imports those to its left", [
         [Box("value", "value", "values, specs, per-thread state", "value", 4)],
         [Box("devices", "devices", "sums and copies between devices", "devices", 2), Box("compile", "compile", "graph to program, programs on disk", "compile", 3)],
         [Box("interpret", "interpret", "programs on NumPy", "interpret", 6)],
@@ -220,7 +220,7 @@ PICTURES = {
         [Box("record", "record", "operations become segments", "record", 0)],
         [Box("trace", "trace", "graphs as one operator", "trace", 1)],
     ], [("value", "devices"), ("value", "compile"), ("compile", "interpret"), ("devices", "interpret"), ("interpret", "programs"), ("programs", "record"), ("record", "trace")]),
-    "ops_rooms": ("the rooms of the operators: each imports those to its left", [
+    "ops_rooms": ("the subfolders of the operators: each imports those to its left", [
         [Box("schema", "schema", "attributes, ranges, storage types", "schema", 4), Box("tracing", "tracing", "analysis of jaxprs", "tracing", 6)],
         [Box("registry", "op, registry", "Op, @op, OPERATORS", "registry.py", 1)],
         [Box("array", "array", "creating, reshaping, indexing", "array", 0), Box("control", "control", "loops, branches, Python", "control", 0), Box("update", "update", "optimizer rules", "update", 0)],

@@ -25,7 +25,7 @@ _REMEMBERED = 4096  # exchanges that another process may still ask about
 
 @dataclass(frozen=True)
 class Description:
-    """What one exchange is, the same text in all processes.
+    """Describes one exchange, in the same words in all processes.
 
     Args:
         text: such as ``sum of 'weight' (3, 4) float32``.
@@ -157,7 +157,7 @@ class Agreement:
             self._say(ask=answer)
 
     def end(self, error: DisagreementError) -> None:
-        """Let no exchange go on, unless there is another error already."""
+        """Fail all exchanges with this error, unless there is one already."""
         with self._lock:
             self.difference = self.difference or error
             self._changed.notify_all()
@@ -171,11 +171,9 @@ class Agreement:
 def _difference(texts: dict[str, str]) -> str:
     parts = "; ".join(f"rank {rank}: {text}" for rank, text in sorted(texts.items()))
     return (
-        f"The workers come to different exchanges, which cannot be added up. {parts}. Push the "
-        "same keys, of the "
-        "same shapes and dtypes, in the same order in all workers (keys of one call may be in "
-        "any order), and "
-        f"give all of them as many batches."
+        f"The workers come to different exchanges, which cannot be added up. {parts}. Push the same "
+        f"keys, of the same shapes and dtypes, in the same order in all workers (keys of one call may "
+        f"be in any order), and give all of them as many batches."
     )
 
 

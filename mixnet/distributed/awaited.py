@@ -1,4 +1,4 @@
-"""What an exchange waits for: sockets that can be read or written; and a watch on it for another thread."""
+"""The events that an exchange waits for, and how another thread waits for them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Generator, Mapping
 from typing import TypeVar
 
 Awaited = Mapping[int, int]
-"""File descriptors with what is to happen to them: ``READABLE``, ``WRITABLE`` or both."""
+"""File descriptors with the events to wait for: ``READABLE``, ``WRITABLE`` or both."""
 
 READABLE, WRITABLE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
 WITHOUT_LIMIT: Awaited = {}
-"""What goes on then waits for something else, without a limit."""
+"""No event: the work waits by itself, however long that takes."""
 
 Result = TypeVar("Result")
 Steps = Generator[Awaited, None, Result]
@@ -37,17 +37,17 @@ def happens(awaited: Awaited, seconds: float) -> bool:
 
 
 class Watch:
-    """One thread sleeps until something happens that others have named; naming it does not wake it.
+    """Lets one thread sleep until an event that other threads have set; setting it does not wake the thread.
 
-    All but ``wait`` is called with one lock.
+    All methods but ``wait`` are called with the same lock.
     """
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
         self._watched: Awaited = {}
-        self._bell, self._button = socket.socketpair()
-        self._bell.setblocking(False)
-        self._selector.register(self._bell, READABLE)
+        self._receiver, self._sender = socket.socketpair()
+        self._receiver.setblocking(False)
+        self._selector.register(self._receiver, READABLE)
 
     def begin(self, awaited: Awaited) -> None:
         """Wake the thread when one of these events happens; at once if there are none."""
@@ -56,7 +56,7 @@ class Watch:
         for number, events in awaited.items():
             self._selector.register(number, events)
         if not awaited:
-            self._button.send(b"!")
+            self._sender.send(b"\0")
 
     def end(self) -> None:
         """Do not wake the thread any more."""
@@ -70,5 +70,5 @@ class Watch:
         has_happened = bool(self._selector.select(seconds))
         if has_happened:
             with contextlib.suppress(BlockingIOError):
-                self._bell.recv(64)
+                self._receiver.recv(64)
         return has_happened

@@ -18,7 +18,7 @@ _ALIGNMENT = 64
 
 
 class Sized(Protocol):
-    """What is known of an array before it is sent."""
+    """An array to be sent."""
 
     @property
     def dtype(self) -> np.dtype: ...

@@ -166,7 +166,7 @@ class Direct:
     def _awaited(
         self, unsent: Mapping[int, memoryview], missing: Mapping[int, memoryview]
     ) -> Awaited:
-        """What tells when some bytes can be sent or have come."""
+        """The events after which more bytes can be sent or received."""
         return {
             self._connections[other].fileno(): (WRITABLE if other in unsent else 0)
             | (READABLE if other in missing else 0)

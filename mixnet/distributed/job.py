@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -34,7 +35,11 @@ class WorkerLostError(MXNetError):
 
 
 def local_rank(otherwise: int) -> int:
-    """Number of this process among those of the job on its machine, set by the launcher."""
+    """Number of this process among those of the job on its machine, set by the launcher.
+
+    Args:
+        otherwise: the number if no launcher has set one.
+    """
     names = ("DMLC_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "LOCAL_RANK")
     return int(next((os.environ[name] for name in names if name in os.environ), otherwise))
 
@@ -161,13 +166,15 @@ def _of_launcher(env: Mapping[str, str], is_own: bool) -> Job | None:
     return None
 
 
+_FIRST_PORT, _NUM_PORTS = 43008, 16384
+"""The ports among which :func:`_port_of` chooses."""
+
+
 def _port_of(env: Mapping[str, str]) -> int:
     """A port that all processes of a job can compute, and that two jobs on a machine rarely share."""
     names = ("PMIX_NAMESPACE", "SLURM_JOB_ID", "SLURM_STEP_ID", "OMPI_MCA_ess_base_jobid", "PMI_ID")
-    digest = 0
-    for letter in "/".join(env.get(name, "") for name in names):
-        digest = (digest * 131 + ord(letter)) % 16384
-    return 43008 + digest
+    digest = zlib.crc32("/".join(env.get(name, "") for name in names).encode())
+    return _FIRST_PORT + digest % _NUM_PORTS
 
 
 def _coordinator() -> tuple[str, int]:

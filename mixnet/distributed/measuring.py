@@ -351,7 +351,7 @@ def _run(count: int, folder: str, timeout: float, status: _Status) -> dict[str, 
 
 
 def _output(job: subprocess.Popen[str], timeout: float, look: Callable[[], None]) -> str:
-    """What a job prints until its end; ``look`` is called now and then.
+    """The output of a job until its end; ``look`` is called now and then.
 
     Raises:
         TimeoutExpired: it takes too long.

@@ -25,7 +25,7 @@ from mixnet.distributed.tls import HOW, Wire, refusal, secured
 from mixnet.libinfo import _PACKAGE_VERSION
 from mixnet.process.handlers import pause
 
-_NOTICED = 0.3  # seconds in which what has started a process notices its end
+_NOTICED = 0.3  # seconds within which the launcher of a process notices its end
 _NO_PROXY = "no_grpc_proxy"
 
 
@@ -146,9 +146,9 @@ class Member:
             if not line:
                 if not self._is_leaving:
                     self._lose(
-                        f"The scheduler at {self.job.root}:{self.job.port} has ended or cannot "
-                        "be reached, and "
-                        f"with it the job. Start all processes again from the last checkpoint."
+                        f"The scheduler at {self.job.root}:{self.job.port}, and with it the job, has "
+                        f"ended or cannot be reached. Start all processes again from the last "
+                        f"checkpoint."
                     )
                 return
 

@@ -549,6 +549,7 @@ def _continued(awaited: Awaited, steps: Steps[Result]) -> Steps[Result]:
 def _failed(error: Exception) -> Steps[Any]:
     """Work that has failed."""
     raise error
+    # Makes it a generator, as other work is.
     yield WITHOUT_LIMIT
 
 

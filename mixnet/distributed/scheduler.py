@@ -95,7 +95,7 @@ class Scheduler:
                 f"The scheduler cannot listen on {address or '*'}:{self.job.port}: {error.strerror}. Is "
                 f"another job using the port? Set another DMLC_PS_ROOT_PORT for all processes."
             ) from None
-        if STARTED_BY_WORKER in os.environ:  # which may have ended meanwhile
+        if STARTED_BY_WORKER in os.environ:  # that worker may have ended meanwhile
             self._start_timer()
         await self._over.wait()
         for each in self.servers:
@@ -226,7 +226,10 @@ class Scheduler:
                 f"DMLC_PS_ROOT_PORT."
             )
         if peer.rank is not None and not 0 <= peer.rank < job.workers:
-            return f"{peer.name} comes to a job of {job.workers} workers, numbered from 0."
+            return (
+                f"{peer.name} has no place in a job of {job.workers} workers, numbered 0 to "
+                f"{job.workers - 1}. Set another DMLC_WORKER_ID, or a larger DMLC_NUM_WORKER."
+            )
         for other in (*self.workers.values(), *self.waiting):
             if other.versions != peer.versions:
                 return (
@@ -336,7 +339,7 @@ class Scheduler:
             self.workers[each].tell(**answer, **({} if part is None else {"part": part}))
 
     def _examine(self, rank: int, message: dict[str, Any]) -> None:
-        """A worker has waited for long in an exchange: look whether the others can still come to it.
+        """A worker has waited long in an exchange: find out whether the others can still reach it.
 
         Raises:
             KeyError, TypeError, ValueError: the message is not valid.

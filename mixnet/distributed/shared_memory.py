@@ -51,7 +51,7 @@ class SharedMemory:
         self.message(self._rank, array)[:] = array
 
     def message(self, rank: int, like: np.ndarray) -> np.ndarray:
-        """What a process has written; valid until this process writes its next but one message.
+        """The array that a process has written; valid until this process writes its next but one message.
 
         Args:
             rank: of the process.

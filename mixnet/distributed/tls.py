@@ -24,7 +24,7 @@ HOW = (
 
 
 def context(is_server: bool) -> ssl.SSLContext | None:
-    """What connections of this process need; None if no certificates are set.
+    """The TLS settings for connections of this process; None if no certificates are set.
 
     Both ends have to show a certificate that the job's own authority has signed. Names in it do not
     matter: every process that has one belongs to the job.
@@ -97,8 +97,8 @@ class Wire:
     """A connection, with or without TLS, on which one thread reads lines and others send.
 
     OpenSSL's connections are for one thread at a time: a lock guards each call, and no thread waits for the
-    network while it holds a lock. What is to be sent is in one buffer; one of the threads that wait for
-    theirs to be sent empties it.
+    network while it holds a lock. All content to send is in one buffer; one of the threads that wait
+    until theirs is sent empties it.
 
     Args:
         connection: to the other end.

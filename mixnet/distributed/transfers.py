@@ -13,7 +13,7 @@ from mixnet.array_like import is_array_like
 from mixnet.base import AttributeKindError, AttributeTypeError, AttributeValueError
 from mixnet.distributed.buckets import bucket_length, buckets
 from mixnet.distributed.placement import Placement
-from mixnet.units import size_text
+from mixnet.units import how_many, size_text
 
 KINDS = ("ring", "tree", "server")
 _MOST = 256  # workers, and servers
@@ -111,7 +111,7 @@ class Topology:
         return total
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``ScalingView`` needs to draw this, and the same for other numbers of workers and servers."""
+        """The data with which ``ScalingView`` draws this, also for other numbers of workers and servers."""
         arrays = [
             {"bytes": each.nbytes, "rows": each.shape[0] if each.shape else 1,
              "large": bool(each.shape) and each.nbytes >= self.bound * each.dtype.itemsize}
@@ -133,14 +133,14 @@ class Topology:
     def __repr__(self) -> str:
         links = self.links()
         gradients = size_text(sum(each.nbytes for each in self.gradients))
-        parts = [self.kind, _counted(self.workers, "worker")]
+        parts = [self.kind, how_many(self.workers, "worker")]
         if self.kind == "server":
-            parts += [_counted(self.servers, "server"), f"{gradients} of gradients"]
+            parts += [how_many(self.servers, "server"), f"{gradients} of gradients"]
         else:
             padded = size_text(sum(size for _, size in self.buckets))
-            buckets = _counted(len(self.buckets), "bucket")
+            buckets = how_many(len(self.buckets), "bucket")
             parts.append(f"{gradients} of gradients in {buckets} of {padded}")
-        lines = [", ".join([*parts, _counted(self.steps, "step")])]
+        lines = [", ".join([*parts, how_many(self.steps, "step")])]
         for node in self.nodes:
             to = ", ".join(
                 f"{size_text(size)} to {target}"
@@ -149,10 +149,6 @@ class Topology:
             )
             lines.append(f"{node} sends {size_text(self.sent(node))}{f': {to}' if to else ''}")
         return "\n".join(lines)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def topology(
@@ -169,8 +165,7 @@ def topology(
       buckets that a worker sends to all others in 64 kB go to each of them at once. Each bucket is
       cut into as many chunks as there are workers. Each worker passes one chunk at a time to the
       next worker, which adds its own; after n - 1 steps each worker has the sum of one chunk, and
-      n - 1 more steps pass the sums
-      around.
+      n - 1 more steps pass the sums around.
     - ``tree``: a binary tree, to compare with. Each worker sends the sum of its subtree to its
       parent; the total returns the same way.
     - ``server``: what ``dist_async`` does. Each worker pushes its gradients to the servers and

@@ -132,7 +132,7 @@ def read_in_prediction(graph: Graph) -> list[Node]:
 
 
 def predicted_inputs(node: Node) -> tuple[Entry, ...]:
-    """What a prediction reads of a node: all its inputs but labels."""
+    """The inputs of a node that a prediction reads: all but labels."""
     return node.inputs[: len(node.inputs) - len(node.op.labels)]
 
 

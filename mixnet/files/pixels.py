@@ -28,7 +28,7 @@ PHOTOGRAPH = 100
 
 
 def decode(content: Any, mode: int, failure: str = "Decoding failed", needed: bool = True) -> Any:
-    """What OpenCV makes of the bytes of an image file.
+    """The pixels that OpenCV decodes from the bytes of an image file.
 
     Args:
         content: bytes, or an array of them.

@@ -81,7 +81,7 @@ def lines_of(
     Raises:
         FileFormatError: a line is no such text, or what is packed is damaged.
     """
-    # Bytes that are no text pass as surrogates: only so the line that they stand in is known.
+    # Bytes that are not text pass as surrogates, so that an error can name their line.
     with io.TextIOWrapper(file, encoding, errors="surrogateescape") as text:
         number = 0
         try:

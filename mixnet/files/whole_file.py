@@ -155,7 +155,7 @@ def _write(file: FileIO, piece: bytes | memoryview) -> None:
 
 
 def _beginning(path: Path) -> str:
-    """What the names of temporary files for ``path`` begin with."""
+    """The prefix of temporary files' names for ``path``."""
     return f".{path.name[:_MOST_LETTERS]}."
 
 

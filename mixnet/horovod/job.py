@@ -203,7 +203,7 @@ class ProcessSet:
         return self.ranks
 
     def _exchanges(self, name: str) -> World:
-        """What carries the exchanges of the set."""
+        """The processes of the set, with which its exchanges are made."""
         ranks = self._known_ranks()
         if self._part is None:
             raise AttributeValueError(

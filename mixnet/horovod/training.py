@@ -166,7 +166,7 @@ class DistributedTrainer(Trainer):
 
 
 class _Reducing:
-    """What ``DistributedOptimizer`` puts before an optimizer's update."""
+    """Sums gradients before an optimizer's update, for ``DistributedOptimizer``."""
 
     _has_reduced = False
     _predivided_by = 1.0

@@ -381,18 +381,18 @@ class DetectionSource(RecordSource):
             )
         return (raw, *widths)
 
-    def write(self, room: Any, place: int, header: Any, content: bytes, draw: Draws) -> None:
+    def write(self, buffers: Any, place: int, header: Any, content: bytes, draw: Draws) -> None:
         raw, start, width = self._checked(header, self.label_of(header))
         objects = raw[start:].reshape(-1, width).copy()
         pixels, objects = self._augment(self.decoded(content), objects, draw)
         h, w = pixels.shape[:2]
-        target = room[0][place]
+        target = buffers[0][place]
         if (h, w) != target.shape[1:]:  # in the upper left corner; what is around it is black
             whole = np.zeros((*target.shape[1:], *pixels.shape[2:]), pixels.dtype)
             whole[:h, :w] = pixels
             pixels = whole
         self._normalize(pixels, target, draw)
-        row = room[1][place]
+        row = buffers[1][place]
         row[:] = self.settings.label_pad_value
         size = start + objects.size
         row[:4] = self.settings.data_shape[0], h, w, size

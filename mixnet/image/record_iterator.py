@@ -146,8 +146,8 @@ class RecordSource(BatchSource):
         left_out = np.zeros(self.batch_size, bool)
         return data, label, left_out, np.zeros(self.batch_size, np.uint64)
 
-    def blank(self, room: Any, first: int) -> None:
-        super().blank(room[:2], first)
+    def blank(self, buffers: Any, first: int) -> None:
+        super().blank(buffers[:2], first)
 
     def _draws(self, words: np.ndarray | None, seed: tuple[int, int], place: int) -> Draws:
         """The random numbers of an image, which do not depend on the number of workers."""
@@ -159,12 +159,12 @@ class RecordSource(BatchSource):
         number = batch * self.batch_size + place
         return of_seed(zlib.crc32(f"{self.settings.seed} {epoch} {number}".encode()))
 
-    def fill(self, room: Any, samples: Sequence[Any], first: int, seed: tuple[int, int]) -> None:
+    def fill(self, buffers: Any, samples: Sequence[Any], first: int, seed: tuple[int, int]) -> None:
         for place, (record, words) in enumerate(samples, first):
             header, content = unpack(record)
             draw = self._draws(words, seed, place)
             try:
-                self.write(room, place, header, content, draw)
+                self.write(buffers, place, header, content, draw)
             except FileFormatError as error:
                 if self.settings.corrupt == "raise":
                     raise FileFormatError(
@@ -172,11 +172,13 @@ class RecordSource(BatchSource):
                     ) from None
                 with self._counting:
                     self._undecoded += 1
-                room[2][place] = True
+                buffers[2][place] = True
             if self._counts:
-                room[3][place] = header.id
+                buffers[3][place] = header.id
 
-    def write(self, room: object, place: int, header: object, content: bytes, draw: Draws) -> None:
+    def write(
+        self, buffers: object, place: int, header: object, content: bytes, draw: Draws
+    ) -> None:
         """Write an image and its label."""
         raise NotImplementedError
 
@@ -205,8 +207,8 @@ class RecordSource(BatchSource):
             )
         return label[0]
 
-    def finish(self, room: Any, samples: Sequence[Any]) -> tuple[Any, Any]:
-        data, label, left_out, self._index = room
+    def finish(self, buffers: Any, samples: Sequence[Any]) -> tuple[Any, Any]:
+        data, label, left_out, self._index = buffers
         if left_out.any():
             good = np.flatnonzero(~left_out[: len(samples)])
             if not len(good):
@@ -221,8 +223,8 @@ class RecordSource(BatchSource):
             )
         return to_array(data), to_array(label)
 
-    def padding(self, room: Any) -> int:
-        return int(room[2].sum())
+    def padding(self, buffers: Any) -> int:
+        return int(buffers[2].sum())
 
     def index(self, samples: Sequence[Any]) -> np.ndarray:
         return self._index
@@ -279,29 +281,29 @@ class ImageSource(RecordSource):
         """The mean of all cropped images, pixel by pixel."""
         total, count = np.zeros(self.settings.data_shape, np.float64), 0
         self.begin(0)
-        room = self.allocate()
+        buffers = self.allocate()
         plain = Normalizer(NormalizeParameters(self.name, (), {}), np.dtype(np.float32))
         fixed = of_seed(0)
         while records := self.records.take(self.batch_size):
             for record in records:
                 pixels = self._augment(self.decoded(unpack(record)[1]), fixed)
-                plain(pixels, room[0][0], fixed)
-                total += room[0][0]
+                plain(pixels, buffers[0][0], fixed)
+                total += buffers[0][0]
             count += len(records)
         if not count:
             raise MXNetError(f"{self.records.path} has no images to take the mean of.")
         return (total / count).astype(np.float32)
 
-    def write(self, room: Any, place: int, header: Any, content: bytes, draw: Draws) -> None:
+    def write(self, buffers: Any, place: int, header: Any, content: bytes, draw: Draws) -> None:
         pixels = self._augment(self.decoded(content), draw)
-        self._normalize(pixels, room[0][place], draw)
+        self._normalize(pixels, buffers[0][place], draw)
         label = np.asarray(self.label_of(header))
         if label.size != self.settings.label_width:
             raise ShapeError(
                 f"{self.records.path}: image {header.id} has {label.size} label(s), but label_width "
                 f"is {self.settings.label_width}."
             )
-        room[1][place] = label if self.settings.label_width > 1 else label.reshape(())
+        buffers[1][place] = label if self.settings.label_width > 1 else label.reshape(())
 
 
 def _image_iterator(name: str, kind: str | None, args: Any, kwargs: dict[str, Any]) -> MXDataIter:

@@ -55,7 +55,7 @@ class Records:
         self.path = path
         self.skip = skip
         self.skipped = 0
-        # Records are read where they stand, in any order, without a file's position.
+        # Records are read at their offsets, in any order, without moving the file's position.
         self._content = FileBytes(path)
         size = self._content.size
         self._offsets: np.ndarray | None = None

@@ -178,10 +178,10 @@ class _CSV(Rows):
             )
         self._labels = self._labels[begin:end]
 
-    def fill(self, room: Any, samples: Sequence[int], first: int, seed: tuple[int, int]) -> None:
+    def fill(self, buffers: Any, samples: Sequence[int], first: int, seed: tuple[int, int]) -> None:
         end = first + len(samples)
-        room[0][first:end] = self._rows[samples]
-        room[1][first:end] = self._labels[samples]
+        buffers[0][first:end] = self._rows[samples]
+        buffers[1][first:end] = self._labels[samples]
 
 
 def CSVIter(*args: object, **kwargs: object) -> MXDataIter:
@@ -322,10 +322,12 @@ class _LibSVM(Rows):
     def allocate(self) -> Any:
         return ()
 
-    def fill(self, room: object, samples: Sequence[int], first: int, seed: tuple[int, int]) -> None:
+    def fill(
+        self, buffers: object, samples: Sequence[int], first: int, seed: tuple[int, int]
+    ) -> None:
         """Nothing to do: a sparse batch is created as a whole."""
 
-    def finish(self, room: object, samples: Sequence[int]) -> tuple[Any, Any]:
+    def finish(self, buffers: object, samples: Sequence[int]) -> tuple[Any, Any]:
         numbers = np.asarray(samples) + self._first
         data = csr_matrix(self._lines.rows(numbers), self.data[0])
         if self._label_lines is None:
@@ -438,10 +440,10 @@ class _MNIST(Rows):
         self._images, self._labels = images.reshape(-1, *shape), labels
         self.count = len(self._order) // settings.batch_size * settings.batch_size
 
-    def fill(self, room: Any, samples: Sequence[int], first: int, seed: tuple[int, int]) -> None:
+    def fill(self, buffers: Any, samples: Sequence[int], first: int, seed: tuple[int, int]) -> None:
         rows = self._order[samples]
-        np.multiply(self._images[rows], np.float32(1 / 256), out=room[0])
-        room[1][:] = self._labels[rows]
+        np.multiply(self._images[rows], np.float32(1 / 256), out=buffers[0])
+        buffers[1][:] = self._labels[rows]
 
     def index(self, samples: Sequence[int]) -> np.ndarray:
         return np.zeros(self.batch_size, np.uint64)

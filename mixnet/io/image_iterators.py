@@ -14,7 +14,7 @@ NAMES = (*OF_RECORDS, "ImageDetRecordIter")
 
 
 def image_iterator(module: str, name: str) -> Any:
-    """What a module has under a name that it does not define itself.
+    """The iterator that a module offers under a name without defining it.
 
     Raises:
         AttributeError: no iterator has this name.

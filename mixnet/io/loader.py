@@ -70,26 +70,28 @@ class BatchSource(ABC):
         return aligned_empty(*self.data), aligned_empty(*self.label)
 
     @abstractmethod
-    def fill(self, room: object, samples: Sequence[Any], first: int, seed: tuple[int, int]) -> None:
+    def fill(
+        self, buffers: object, samples: Sequence[Any], first: int, seed: tuple[int, int]
+    ) -> None:
         """Write some samples of a batch.
 
         Args:
-            room: the result of ``allocate``.
+            buffers: the result of ``allocate``.
             samples: consecutive ones.
             first: place of the first in the batch.
             seed: epoch and batch index, for random operations.
         """
 
-    def blank(self, room: Any, first: int) -> None:
+    def blank(self, buffers: Any, first: int) -> None:
         """Clear the memory from position ``first``, for an incomplete last batch."""
-        for each in room:
+        for each in buffers:
             each[first:] = 0
 
-    def finish(self, room: Any, samples: Sequence[Any]) -> tuple[Any, Any]:
+    def finish(self, buffers: Any, samples: Sequence[Any]) -> tuple[Any, Any]:
         """Data and label as arrays."""
-        return to_array(room[0]), to_array(room[1])
+        return to_array(buffers[0]), to_array(buffers[1])
 
-    def padding(self, room: object) -> int:
+    def padding(self, buffers: object) -> int:
         """Number of samples of a batch that were skipped and replaced at its end."""
         return 0
 
@@ -112,7 +114,7 @@ class _Ticket:
         self.pad = 0
         self.epoch = 0  # that the source is in after this batch
         self.rolled = False  # samples of the next epoch fill it up
-        self.room: Any = None
+        self.buffers: Any = None
         self.variables: list[Var] = []
         # Stored here, not in the variables: the error of a batch that is no longer needed is ignored.
         self.error: Exception | None = None
@@ -160,9 +162,9 @@ class _Reader:
             ticket.pad = source.batch_size - count
         if count:
             ticket.samples = samples
-            ticket.room = source.allocate()
+            ticket.buffers = source.allocate()
             if len(samples) < source.batch_size:
-                source.blank(ticket.room, len(samples))
+                source.blank(ticket.buffers, len(samples))
 
     def fill(self, ticket: _Ticket, generation: int, begin: int, end: int) -> None:
         """Make a part of a batch."""
@@ -170,7 +172,7 @@ class _Reader:
         if generation != self.generation or not len(part) or ticket.error is not None:
             return
         try:
-            self.source.fill(ticket.room, part, begin, (ticket.epoch, ticket.number))
+            self.source.fill(ticket.buffers, part, begin, (ticket.epoch, ticket.number))
         except Exception as error:
             ticket.error = error
 
@@ -276,9 +278,9 @@ class MXDataIter(DataIter):
             self._over = True
             return None
         self._epoch, self._rolled = ticket.epoch, ticket.rolled
-        data, label = self.handle.finish(ticket.room, ticket.samples)
+        data, label = self.handle.finish(ticket.buffers, ticket.samples)
         index = self.handle.index(ticket.samples)
-        pad = ticket.pad + self.handle.padding(ticket.room)
+        pad = ticket.pad + self.handle.padding(ticket.buffers)
         return DataBatch([data], [label], pad=pad, index=index)
 
     # ---- the interface of iterators -------------------------------------------------------------

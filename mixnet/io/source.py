@@ -24,7 +24,7 @@ Source = NDArray | np.ndarray | HasDType
 """Samples along the first axis: an array, a sparse matrix of SciPy, a dataset of a file."""
 
 Sources = Source | Sequence[Source] | Mapping[str, Source]
-"""What an iterator takes as data or as labels."""
+"""Data or labels that an iterator accepts."""
 
 
 def _is_of_scipy(source: object) -> bool:

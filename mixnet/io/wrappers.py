@@ -142,12 +142,12 @@ class PrefetchingIter(_OverIterators):
         self._prefetch()
 
     def _prefetch(self) -> None:
-        room = self.next_batch
+        batches = self.next_batch
 
         def work(i: int, iterator: Any) -> None:
-            room[i] = None
+            batches[i] = None
             with contextlib.suppress(StopIteration):
-                room[i] = iterator.next()
+                batches[i] = iterator.next()
 
         with whole_or_not_at_all():
             for i, (iterator, variable) in enumerate(zip(self.iters, self._variables, strict=True)):

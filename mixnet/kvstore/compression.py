@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mixnet.kvstore.local import Key
 
 _PER_WORD = 16
-# The first of four values stands in the top bits of a byte, the first byte in the lowest of a word.
+# The first of four values is in the top bits of a byte, the first byte in the lowest bits of a word.
 _SHIFTS = np.array([8 * (k // 4) + 6 - 2 * (k % 4) for k in range(_PER_WORD)], np.uint32)
 _PLUS, _MINUS = 3, 2
 _BIT_SHIFTS = np.array([8 * (k // 8) + 7 - k % 8 for k in range(32)], np.uint32)

@@ -158,7 +158,7 @@ class OverProcesses(InJob):
 
     @property
     def _purpose(self) -> str:
-        """What sums are for: workers with and without an updater disagree, since the values would differ."""
+        """Part of the descriptions of sums, by which workers with and without an updater disagree."""
         return "" if self.updater is None else ", for set_optimizer"
 
     def barrier(self) -> None:

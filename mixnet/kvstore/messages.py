@@ -32,8 +32,8 @@ _CALL = Methods(Updater, "__call__")
 
 
 def sendable(updater: Any) -> Any:
-    """What a server needs to update as an updater does: its optimizer, or the whole updater if its class
-    calls the optimizer in its own way.
+    """The object with which a server updates as an updater does: its optimizer, or the whole updater if its
+    class calls the optimizer in its own way.
     """
     is_plain = isinstance(updater, Updater) and _CALL.are_those_of(updater)
     return updater.optimizer if is_plain else updater

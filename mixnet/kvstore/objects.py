@@ -41,7 +41,7 @@ class Objects:
         self._key = b"" if world.size == 1 else _common_key(world)
 
     def broadcast(self, content: Any, root: int) -> Any:
-        """What one worker has; the root gets its own object.
+        """The object of one worker; the root gets its own object.
 
         Args:
             content: of the root; others are not looked at.
@@ -63,7 +63,7 @@ class Objects:
         return self._opened(received, root)
 
     def gather(self, content: Any) -> list[Any]:
-        """What all workers have, in the order of ranks.
+        """The objects of all workers, in the order of ranks.
 
         Args:
             content: of this one.

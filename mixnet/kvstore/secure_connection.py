@@ -15,7 +15,7 @@ _HANDSHAKE = 10  # seconds
 
 
 class Bytes(Protocol):
-    """What messages are sent over: a part of ``multiprocessing.connection.Connection``."""
+    """A connection for messages: a part of ``multiprocessing.connection.Connection``."""
 
     def send_bytes(self, buf: Any, /) -> None:
         """Send a message."""

@@ -258,7 +258,7 @@ class StepsOverProcesses(StepsInOne):
 
 
 def _facts(store: LocalStore, groups: Groups, outs: Groups) -> list[object]:
-    """What may change between steps with the same arrays, and make one plain or not."""
+    """The settings that may change between steps with the same arrays, and make one plain or not."""
     updater = store.updater
     arrays = [*chain.from_iterable(groups.values()), *chain.from_iterable(outs.values())]
     return [

@@ -169,5 +169,5 @@ class NDArrayOp(PythonOp):
     def declare_backward_dependency(
         self, out_grad: list[int], in_data: list[int], out_data: list[int]
     ) -> list[int]:
-        """What backward reads: gradients of outputs if they are needed, inputs, outputs."""
+        """The arrays that backward reads: gradients of outputs if they are needed, inputs, outputs."""
         return [*(out_grad if self.need_top_grad() else []), *in_data, *out_data]

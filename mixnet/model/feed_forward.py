@@ -82,16 +82,17 @@ def _train_multi_device(
     eval_batch_end_callback: Callbacks | None = None,
     sym_gen: Callable[..., Any] | None = None,
 ) -> None:
-    """The loop of ``FeedForward.fit``, which early programs call; ``arg_params`` are trained in place."""
-    # Callbacks read the local variables by these names.
+    """The loop of ``FeedForward.fit``, which early programs call; ``arg_params`` are trained in place.
+
+    Callbacks read its local variables by MXNet's names.
+    """
     logger = logging if logger is None else logger
     executor_manager = DataParallelExecutorManager(
         symbol, ctx, train_data, arg_names, param_names, aux_names, work_load_list, logger, sym_gen
     )
-    if monitor:
-        executor_manager.install_monitor(monitor)
-    executor_manager.set_params(arg_params, aux_params)
-    update = _step_of(executor_manager, optimizer, kvstore, update_on_kvstore, arg_params)
+    _set_up(executor_manager, arg_params, aux_params, monitor)
+    updater = None if update_on_kvstore else opt.get_updater(optimizer)
+    _fill_store(kvstore, executor_manager, arg_params, optimizer if update_on_kvstore else None)
     train_data.reset()
     for epoch in range(begin_epoch, end_epoch):  # type: ignore[arg-type]
         tic = time.time()
@@ -100,15 +101,7 @@ def _train_multi_device(
         while True:
             do_reset = True
             for data_batch in train_data:
-                flush("FeedForward.fit")
-                executor_manager.load_data_batch(data_batch)
-                if monitor is not None:
-                    monitor.tic()
-                executor_manager.forward(is_train=True)
-                executor_manager.backward()
-                update()
-                if monitor is not None:
-                    monitor.toc_print()
+                _train_batch(executor_manager, data_batch, updater, kvstore, monitor)
                 executor_manager.update_metric(eval_metric, data_batch.label)
                 nbatch += 1
                 _call_after_batch(batch_end_callback, epoch, nbatch, eval_metric, locals())
@@ -126,36 +119,58 @@ def _train_multi_device(
             executor_manager.copy_to(arg_params, aux_params)
         call_each(epoch_end_callback, epoch, symbol, arg_params, aux_params)
         if eval_data:
-            callbacks = (eval_end_callback, eval_batch_end_callback)
-            _validate(executor_manager, epoch, eval_data, eval_metric, *callbacks)
+            _validate(executor_manager, epoch, eval_data, eval_metric, locals())
 
 
-def _step_of(
+def _set_up(
     manager: DataParallelExecutorManager,
-    optimizer: Any,
-    store: Any,
-    on_store: bool,
     arg_params: dict[str, NDArray],
-) -> Callable[[], None]:
-    """The function that updates the parameters with the gradients of a batch."""
-    names, count = manager.param_names, len(manager.ctx)
-    updater = None if on_store else opt.get_updater(optimizer)
+    aux_params: dict[str, NDArray],
+    monitor: Monitor | None,
+) -> None:
+    if monitor:
+        manager.install_monitor(monitor)
+    manager.set_params(arg_params, aux_params)
+
+
+def _fill_store(
+    store: Any,
+    manager: DataParallelExecutorManager,
+    arg_params: Mapping[str, NDArray],
+    optimizer: Any,
+) -> None:
+    """Put the parameters into the store, if there is one, with the optimizer if it updates them."""
     if store:
-        if on_store:
+        if optimizer is not None:
             store.set_optimizer(optimizer)
-        _initialize_kvstore(store, manager.param_arrays, arg_params, names, on_store)
+        arrays, names = manager.param_arrays, manager.param_names
+        _initialize_kvstore(store, arrays, arg_params, names, optimizer is not None)
 
-    def update() -> None:
-        for executor in manager.curr_execgrp.train_execs:
-            executor.release()  # or the old parameters could not make room for the new ones
-        arrays = (manager.param_arrays, manager.grad_arrays)
-        if on_store:
-            _update_params_on_kvstore(*arrays, store, names)
-        else:
-            _update_params(*arrays, updater, count, store, names)
-        flush("FeedForward.fit")
 
-    return update
+def _train_batch(
+    manager: DataParallelExecutorManager,
+    data_batch: Any,
+    updater: Callable[..., None] | None,
+    kvstore: Any,
+    monitor: Monitor | None,
+) -> None:
+    """Update the parameters with the gradients of a batch; without an updater, the store does it."""
+    flush("FeedForward.fit")
+    manager.load_data_batch(data_batch)
+    if monitor is not None:
+        monitor.tic()
+    manager.forward(is_train=True)
+    manager.backward()
+    for executor in manager.curr_execgrp.train_execs:
+        executor.release()  # or the old parameters could not make room for the new ones
+    arrays = manager.param_arrays, manager.grad_arrays
+    if updater is None:
+        _update_params_on_kvstore(*arrays, kvstore, manager.param_names)
+    else:
+        _update_params(*arrays, updater, len(manager.ctx), kvstore, manager.param_names)
+    flush("FeedForward.fit")
+    if monitor is not None:
+        monitor.toc_print()
 
 
 def _call_after_batch(
@@ -177,9 +192,9 @@ def _validate(
     epoch: int,
     eval_data: DataIter,
     eval_metric: Any,
-    eval_end_callback: Callbacks | None,
-    eval_batch_end_callback: Callbacks | None,
+    of_fit: Mapping[str, Any],
 ) -> None:
+    """The metric of ``eval_data``; ``of_fit`` has the callbacks, and the variables that they read."""
     eval_metric.reset()
     eval_data.reset()
     total_num_batch = 0
@@ -188,9 +203,11 @@ def _validate(
         executor_manager.forward(is_train=False)
         executor_manager.update_metric(eval_metric, eval_batch.label)
         flush("FeedForward.fit")
-        _call_after_batch(eval_batch_end_callback, epoch, i, eval_metric, locals())
+        variables = {**of_fit, "i": i, "eval_batch": eval_batch, "total_num_batch": total_num_batch}
+        _call_after_batch(of_fit["eval_batch_end_callback"], epoch, i, eval_metric, variables)
         total_num_batch += 1
-    _call_after_batch(eval_end_callback, epoch, total_num_batch, eval_metric, locals())
+    variables = {**of_fit, "total_num_batch": total_num_batch}
+    _call_after_batch(of_fit["eval_end_callback"], epoch, total_num_batch, eval_metric, variables)
     eval_data.reset()
 
 
@@ -203,16 +220,16 @@ class FeedForward(BASE_ESTIMATOR):
     """A symbol with methods to fit, predict and score.
 
     Args:
-        symbol: the network, or a function that gives it for a bucket's key.
+        symbol: the network, or a function that returns it for a bucket's key.
         ctx: a device, or a list: each gets a part of every batch.
         num_epoch: number of the epoch to stop before.
         epoch_size: batches of an epoch; None is all that the iterator has.
         optimizer: an optimizer or its name.
         initializer: for parameters that ``arg_params`` lacks.
-        numpy_batch_size: samples of a batch where data come as arrays.
+        numpy_batch_size: samples of a batch if the data are arrays.
         arg_params: parameters by name.
         aux_params: auxiliary states by name.
-        allow_extra_params: leave out parameters that the network has not.
+        allow_extra_params: drop parameters that the network does not have.
         begin_epoch: number of the first epoch.
         kwargs: arguments of the optimizer.
 
@@ -319,7 +336,7 @@ class FeedForward(BASE_ESTIMATOR):
     # ---- data -----------------------------------------------------------------------------------
 
     def _init_iter(self, X: object, y: object, is_train: bool) -> Any:
-        """An iterator over data that are one, or arrays."""
+        """``X`` if it is an iterator, else an iterator over its arrays."""
         if isinstance(X, (np.ndarray, NDArray)):
             if y is None:
                 if is_train:
@@ -372,7 +389,7 @@ class FeedForward(BASE_ESTIMATOR):
     # ---- predicting -----------------------------------------------------------------------------
 
     def _init_predictor(self, described: Sequence[Any]) -> None:
-        """An executor for inputs of these shapes; that of the last call where they are the same."""
+        """Bind an executor for inputs of these shapes, unless that of the last call fits."""
         if self.arg_params is None:
             raise UnknownAttributeError(
                 "FeedForward.predict: the model has no parameters. Call fit(X, y) first, or give "
@@ -410,8 +427,8 @@ class FeedForward(BASE_ESTIMATOR):
         Args:
             X: the data.
             num_batch: how many batches; None is all.
-            return_data: give data and labels too.
-            reset: begin the iterator anew first.
+            return_data: return data and labels, too.
+            reset: reset the iterator first.
 
         Returns:
             A NumPy array, a list of them where there are several outputs; with ``return_data``
@@ -458,17 +475,17 @@ class FeedForward(BASE_ESTIMATOR):
             eval_metric: a metric, its name, a function, or a list of these.
             num_batch: how many batches; None is all.
             batch_end_callback: function or list, called with a ``BatchEndParam`` after a batch.
-            reset: begin the iterator anew first.
+            reset: reset the iterator first.
 
         Returns:
             The value; for several metrics a list.
         """
         eval_metric = metric.create(eval_metric)
-        X, targets = self._begin_inference(X, reset)
+        X, data_arrays = self._begin_inference(X, reset)
         for i, batch in enumerate(X):
             if num_batch is not None and i == num_batch:
                 break
-            _load_data(batch, targets)
+            _load_data(batch, data_arrays)
             self._pred_exec.forward(is_train=False)
             eval_metric.update(batch.label, self._pred_exec.outputs)
             flush("FeedForward.score")
@@ -539,7 +556,7 @@ class FeedForward(BASE_ESTIMATOR):
             eval_data, eval_metric, epoch_end_callback, batch_end_callback, logger, work_load_list,
             monitor, eval_end_callback, eval_batch_end_callback, self.sym_gen,
         )  # fmt: skip
-        self._pred_exec = None  # its parameters are old
+        self._pred_exec = None  # it has the old parameters
 
     def _optimizer_for(self, batch_size: int, store: Any) -> Any:
         """The optimizer; if given by name, it averages over the batches of all workers that step together."""

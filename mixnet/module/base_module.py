@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from mixnet.callback import Callbacks
     from mixnet.initializer.initializer import Initializer
     from mixnet.kvstore.base import KVStoreBase
-    from mixnet.metric.evaluation import MetricLike
+    from mixnet.metric.evaluation import EvalMetric, MetricLike
     from mixnet.monitor import Monitor
-    from mixnet.optimizer.base import Optimizer
+    from mixnet.optimizer.base import Optimizer, OptimizerParams
 
 
 def _without_padding(outputs: Sequence[NDArray], pad: int | None) -> list[NDArray]:
@@ -123,12 +123,12 @@ class BaseModule:
         for nbatch, eval_batch in self._mx_predicted(eval_data, num_batch, sparse_row_id_fn):
             self._mx_update_metric(eval_metric, eval_batch)
             if batch_end_callback is not None:
-                batch_end_params = BatchEndParam(epoch, nbatch, eval_metric, locals())
-                call_each(batch_end_callback, batch_end_params)
+                call_each(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
             actual_num_batch += 1
         if score_end_callback:
-            params = BatchEndParam(epoch, actual_num_batch, eval_metric, locals())
-            call_each(score_end_callback, params)
+            call_each(
+                score_end_callback, BatchEndParam(epoch, actual_num_batch, eval_metric, locals())
+            )
         return eval_metric.get_name_value()
 
     def _mx_predicted(
@@ -238,9 +238,7 @@ class BaseModule:
         batch_end_callback: Callbacks | None = None,
         kvstore: KVStoreBase | str | None = "local",
         optimizer: Optimizer | str = "sgd",
-        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]] = (
-            ("learning_rate", 0.01),
-        ),
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         eval_end_callback: Callbacks | None = None,
         eval_batch_end_callback: Callbacks | None = None,
         initializer: Initializer | None = Uniform(0.01),
@@ -292,41 +290,19 @@ class BaseModule:
             force_init=force_init,
         )
         self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
-        if validation_metric is None:
-            validation_metric = eval_metric
+        validation_metric = eval_metric if validation_metric is None else validation_metric
         eval_metric = metric.create(eval_metric)
-
-        # Callbacks read the local variables by these names.
         for epoch in range(begin_epoch, num_epoch):
             tic = time.time()
-            eval_metric.reset()
-            self._mx_begin_epoch(epoch, train_data)
-            nbatch = 0
-            data_iter = iter(train_data)
-            end_of_batch = False
-            next_data_batch = next(data_iter)
-            while not end_of_batch:
-                data_batch = next_data_batch
-                if monitor is not None:
-                    monitor.tic()
-                self.forward_backward(data_batch)
-                self.update()
-                # Before the next batch is fetched, which may refill the arrays of this one.
-                self._mx_update_metric(eval_metric, data_batch)
-                try:
-                    next_data_batch = next(data_iter)
-                    self.prepare(next_data_batch, sparse_row_id_fn=sparse_row_id_fn)
-                except StopIteration:
-                    end_of_batch = True
-                if monitor is not None:
-                    monitor.toc_print()
-                if end_of_batch:
-                    eval_name_vals = self._mx_metric_of_epoch(eval_metric)
-                if batch_end_callback is not None:
-                    batch_end_params = BatchEndParam(epoch, nbatch, eval_metric, locals())
-                    call_each(batch_end_callback, batch_end_params)
-                nbatch += 1
-            self._mx_log("Epoch[%d] Train-%s=%f", epoch, eval_name_vals)
+            eval_name_vals = self._mx_train_epoch(
+                epoch,
+                train_data,
+                eval_metric,
+                batch_end_callback,
+                monitor,
+                sparse_row_id_fn,
+                locals(),
+            )
             toc = time.time()
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, (toc - tic))
             # Devices may differ in their states, as moving means: from here on all have the average.
@@ -334,15 +310,77 @@ class BaseModule:
             self.set_params(arg_params, aux_params)
             call_each(epoch_end_callback, epoch, self.symbol, arg_params, aux_params)
             if eval_data is not None:
-                res = self.score(
-                    eval_data,
-                    validation_metric,
-                    score_end_callback=eval_end_callback,
-                    batch_end_callback=eval_batch_end_callback,
-                    epoch=epoch,
+                # A variable that callbacks of the next epoch read.
+                res = self._mx_validate(
+                    epoch, eval_data, validation_metric, eval_end_callback, eval_batch_end_callback
                 )
-                self._mx_log("Epoch[%d] Validation-%s=%f", epoch, res)
             train_data.reset()
+
+    def _mx_train_epoch(
+        self,
+        epoch: int,
+        train_data: DataIter,
+        eval_metric: EvalMetric,
+        batch_end_callback: Callbacks | None,
+        monitor: Monitor | None,
+        sparse_row_id_fn: Callable[[Any], Any] | None,
+        of_fit: Mapping[str, Any],
+    ) -> Any:
+        """Train with all batches of the iterator; returns names and values of the metric.
+
+        Callbacks read the variables of MXNet's ``fit`` by their names: those in ``of_fit`` and here.
+        """
+        eval_metric.reset()
+        self._mx_begin_epoch(epoch, train_data)
+        nbatch = 0
+        data_iter = iter(train_data)
+        end_of_batch = False
+        next_data_batch = next(data_iter)
+        while not end_of_batch:
+            data_batch = next_data_batch
+            if monitor is not None:
+                monitor.tic()
+            self.forward_backward(data_batch)
+            self.update()
+            # Before the next batch is fetched, which may refill the arrays of this one.
+            self._mx_update_metric(eval_metric, data_batch)
+            try:
+                next_data_batch = next(data_iter)
+                self.prepare(next_data_batch, sparse_row_id_fn=sparse_row_id_fn)
+            except StopIteration:
+                end_of_batch = True
+            if monitor is not None:
+                monitor.toc_print()
+            if end_of_batch:
+                eval_name_vals = self._mx_metric_of_epoch(eval_metric)
+            if batch_end_callback is not None:
+                # Not a variable: it would keep those of the batch before, and these their predecessors.
+                call_each(
+                    batch_end_callback,
+                    BatchEndParam(epoch, nbatch, eval_metric, {**of_fit, **locals()}),
+                )
+            nbatch += 1
+        self._mx_log("Epoch[%d] Train-%s=%f", epoch, eval_name_vals)
+        return eval_name_vals
+
+    def _mx_validate(
+        self,
+        epoch: int,
+        eval_data: DataIter,
+        validation_metric: MetricLike,
+        eval_end_callback: Callbacks | None,
+        eval_batch_end_callback: Callbacks | None,
+    ) -> list[tuple[str, float]]:
+        """Log the metric over ``eval_data``; returns its names and values."""
+        res = self.score(
+            eval_data,
+            validation_metric,
+            score_end_callback=eval_end_callback,
+            batch_end_callback=eval_batch_end_callback,
+            epoch=epoch,
+        )
+        self._mx_log("Epoch[%d] Validation-%s=%f", epoch, res)
+        return res
 
     def _mx_bind_for_training(
         self, train_data: Any, force_rebind: bool, monitor: Monitor | None
@@ -587,7 +625,7 @@ class BaseModule:
         """
         raise NotImplementedError
 
-    # ---- making ready ---------------------------------------------------------------------------
+    # ---- preparation ----------------------------------------------------------------------------
 
     def bind(
         self,
@@ -625,9 +663,7 @@ class BaseModule:
         self,
         kvstore: KVStoreBase | str | None = "local",
         optimizer: Optimizer | str = "sgd",
-        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]] = (
-            ("learning_rate", 0.01),
-        ),
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
         """Create the optimizer.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mixnet.kvstore.base import KVStoreBase
     from mixnet.metric.evaluation import MetricLike
     from mixnet.monitor import Monitor
-    from mixnet.optimizer.base import Optimizer
+    from mixnet.optimizer.base import Optimizer, OptimizerParams
     from mixnet.symbol.symbol import Symbol
 
 
@@ -332,7 +332,7 @@ class BucketingModule(BaseModule):
         require(self, "binded", "params_initialized")
         self._curr_module.set_states(states, value)
 
-    # ---- making ready ---------------------------------------------------------------------------
+    # ---- preparation ----------------------------------------------------------------------------
 
     def bind(
         self,
@@ -422,9 +422,7 @@ class BucketingModule(BaseModule):
         self,
         kvstore: KVStoreBase | str | None = "local",
         optimizer: Optimizer | str = "sgd",
-        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]] = (
-            ("learning_rate", 0.01),
-        ),
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
         """Create the optimizer of all buckets; see :class:`BaseModule`."""

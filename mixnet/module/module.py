@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from mixnet.kvstore.base import KVStoreBase
     from mixnet.metric.evaluation import MetricLike
     from mixnet.monitor import Monitor
-    from mixnet.optimizer.base import Optimizer
+    from mixnet.optimizer.base import Optimizer, OptimizerParams
     from mixnet.symbol.symbol import Symbol
 
 
@@ -309,7 +309,7 @@ class Module(BaseModule):
         group.get_params(self._arg_params, self._aux_params)
         self._params_dirty = False
 
-    # ---- making ready ---------------------------------------------------------------------------
+    # ---- preparation ----------------------------------------------------------------------------
 
     _mx_has_optimizer = "optimizer already initialized, ignoring..."
 
@@ -395,7 +395,7 @@ class Module(BaseModule):
     def _mx_optimizer_of(
         self,
         optimizer: Optimizer | str,
-        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]],
+        optimizer_params: OptimizerParams,
         rescale_grad: float,
         copies: int,
     ) -> Optimizer:
@@ -432,9 +432,7 @@ class Module(BaseModule):
         self,
         kvstore: KVStoreBase | str | None = "local",
         optimizer: Optimizer | str = "sgd",
-        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]] = (
-            ("learning_rate", 0.01),
-        ),
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
         """Create the optimizer; by default, gradients are divided by the batch size.

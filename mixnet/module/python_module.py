@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mixnet.io.batch import DataDesc
     from mixnet.kvstore.base import KVStoreBase
     from mixnet.monitor import Monitor
-    from mixnet.optimizer.base import Optimizer
+    from mixnet.optimizer.base import Optimizer, OptimizerParams
 
 
 class PythonModule(BaseModule):
@@ -144,9 +144,7 @@ class PythonModule(BaseModule):
         self,
         kvstore: KVStoreBase | str | None = "local",
         optimizer: Optimizer | str = "sgd",
-        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]] = (
-            ("learning_rate", 0.01),
-        ),
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
         """Nothing: there are no parameters."""

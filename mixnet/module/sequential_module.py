@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mixnet.kvstore.base import KVStoreBase
     from mixnet.metric.evaluation import MetricLike
     from mixnet.monitor import Monitor
-    from mixnet.optimizer.base import Optimizer
+    from mixnet.optimizer.base import Optimizer, OptimizerParams
 
 
 class SequentialModule(BaseModule):
@@ -63,7 +63,7 @@ class SequentialModule(BaseModule):
                 )
         self._modules.append(module)
         self._metas.append(kwargs)
-        # What was made ready before was so without this module.
+        # The chain was prepared without this module.
         self.binded = False
         self.params_initialized = False
         self.optimizer_initialized = False
@@ -151,7 +151,7 @@ class SequentialModule(BaseModule):
                     owner[name] = layer
         self.params_initialized = True
 
-    # ---- making ready ---------------------------------------------------------------------------
+    # ---- preparation ----------------------------------------------------------------------------
 
     def bind(
         self,
@@ -205,9 +205,7 @@ class SequentialModule(BaseModule):
         self,
         kvstore: KVStoreBase | str | None = "local",
         optimizer: Optimizer | str = "sgd",
-        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]] = (
-            ("learning_rate", 0.01),
-        ),
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
         """Make an optimizer for each module; see :class:`BaseModule`."""

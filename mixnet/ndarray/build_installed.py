@@ -78,7 +78,7 @@ def _declaration(name: str, each: object) -> str:
 
 
 def _result(name: str, method: Any) -> str:
-    """What a method returns: as it says, or by the outputs of the operator that it calls."""
+    """The return type of a method: as annotated, or by the outputs of the operator that it calls."""
     declared = inspect.signature(method).return_annotation
     if declared is inspect.Signature.empty and name in OPERATORS:
         return "NDArray" if OPERATORS[name].has_one_output else "Any"

@@ -13,7 +13,7 @@ _PLACE_OF_DEVICE = ctypes.sizeof(ctypes.c_void_p)
 
 
 class Capsule:
-    """What has ``__dlpack__`` around a capsule, which others take only so.
+    """An object with ``__dlpack__`` around a capsule, as other libraries require.
 
     Raises:
         ValueError: the capsule was used up, or holds something else.

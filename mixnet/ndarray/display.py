@@ -43,7 +43,7 @@ def as_html(self: NDArray) -> str:
 
 
 def as_bundle(self: NDArray, include: object = None, exclude: object = None) -> dict[str, Any]:
-    """What a notebook shows. A pending array is shown as pending: reading it would run it.
+    """The representations that a notebook shows. A pending array stays pending: reading it would run it.
 
     In a terminal, where text is all there is, it is the content.
     """

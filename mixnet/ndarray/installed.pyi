@@ -59,7 +59,7 @@ class Installed:
     def _repr_html_(self, *args: Any, **kwargs: Any) -> str:
         """A small card: shape, dtype, context, pending or ready, and a heat map once it is ready."""
     def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> Any:
-        """What a notebook shows. A pending array is shown as pending: reading it would run it."""
+        """The representations that a notebook shows. A pending array stays pending: reading it would run it."""
     def _write_all(self, *args: Any, **kwargs: Any) -> Any: ...
     def abs(self, *args: Any, **kwargs: Any) -> NDArray:
         """Absolute value. Element by element."""

@@ -257,7 +257,7 @@ _OF_EVERY_CALL = {
     "name": "accepted as in MXNet; only symbols have names.",
     "kwargs": "``ctx``, the device of the result of an operator without arrays.",
 }
-"""What each function of the namespace takes besides the operator's own arguments."""
+"""The arguments of each function of the namespace besides the operator's own."""
 
 
 def make_function(

@@ -13,7 +13,7 @@ from mixnet.runtime.value.value import Value
 
 
 class Link:
-    """What a plain handle does not have: its place in another's storage, its mark, its views.
+    """Attributes that a plain handle does not have: its place in another's storage, its mark, its views.
 
     ``base`` is the handle whose storage a view shares, from element ``offset`` on, as ``shape``;
     views of views share the first one's base. ``version`` counts writes to a base and ``read_version`` is

@@ -123,7 +123,7 @@ def operate(
     out: NDArray | Sequence[NDArray] | None = None,
     called: str = "",
 ) -> Results:
-    """What the functions of ``mx.np`` call to compute: they refuse arrays of ``mx.nd``."""
+    """Invoke an operator for a function of ``mx.np``, which refuses arrays of ``mx.nd``."""
     check_face(op, arrays, numpys=True)
     return invoke_any(op, arrays, attributes, out, cls)
 
@@ -248,7 +248,7 @@ _OF_EVERY_METHOD = {
     "args": "the other arrays and the attributes, in this order.",
     "kwargs": "other arguments of the function of this name.",
 }
-"""What each method takes besides the attributes of its operator."""
+"""The arguments of each method besides the attributes of its operator."""
 
 
 def _with_axes(op: Op, name: str) -> Any:

@@ -123,7 +123,7 @@ class NDArray(Handle, Installed):
 
     @property
     def _as_parameter_(self) -> ctypes.c_void_p:
-        """What ``ctypes.cast`` takes for this array."""
+        """The pointer of this array, for ``ctypes.cast``."""
         return self.handle
 
     # ---- value, views, writing ----------------------------------------------------------------
@@ -184,7 +184,7 @@ class NDArray(Handle, Installed):
                     origin = self
                 elif own_link.origin is not None:
                     origin, start = own_link.origin, own_link.start + offset
-            # A variable starts a tape, though it was detached itself: its views stand on that.
+            # A variable starts a tape even if it was detached: its views belong to that tape.
             detached = detached or (own_link.detached and origin is None)
             base, offset = own_link.base, own_link.offset + offset
             if origin is None:

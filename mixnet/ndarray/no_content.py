@@ -1,4 +1,4 @@
-"""What an array holds between being made and being filled, as pickles of MXNet do it."""
+"""The content of an array that exists but is not filled yet, as in pickles of MXNet."""
 
 from __future__ import annotations
 

@@ -115,12 +115,12 @@ def _pieces(arrays: Sequence[NDArray], names: Sequence[str]) -> Iterator[bytes]:
 
 
 def array_bytes(array: NDArray) -> bytes:
-    """One array as it stands in a file."""
+    """One array in the format of a file."""
     return b"".join(array_pieces(array))
 
 
 def array_pieces(array: NDArray) -> Iterator[Any]:
-    """One array as it stands in a file: its description, then views of its content."""
+    """One array in the format of a file: its description, then views of its content."""
     aux: list[np.ndarray] = []
     shape = array.shape
     if isinstance(array, BaseSparseNDArray):
@@ -347,7 +347,7 @@ def _sparse_problem(
     stored: tuple[int, ...],
     described: Sequence[tuple[int, tuple[int, ...]]],
 ) -> str:
-    """What keeps these shapes from being those of one sparse array; empty if nothing does."""
+    """The reason why these shapes are not those of one sparse array; empty if they are."""
     kind = "row_sparse" if storage == STORAGE["row_sparse"] else "csr"
     if any(code not in BY_CODE or BY_CODE[code].kind not in "iu" for code, _ in described):
         return f"the positions of a {kind} array are not of a dtype of whole numbers"

@@ -144,7 +144,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class _Entry:
-    """What the header says of one array."""
+    """The header's entry for one array."""
 
     def __init__(self, content: FileBytes | MemoryBytes, name: str, value: Any, start: int):
         title = f"array {name!r:.60}"

@@ -40,7 +40,7 @@ def to_shared_memory(array: NDArray) -> Shared:
 def from_shared_memory(
     shared_pid: int, shared_id: int, shape: tuple[int, ...], dtype: DTypeLike
 ) -> Value:
-    """What a process has put into shared memory; ``NDArray(value)`` is an array of it.
+    """An array's content in shared memory, put there by a process; ``NDArray(value)`` is an array of it.
 
     Args:
         shared_pid: the process.

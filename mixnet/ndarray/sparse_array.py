@@ -1,4 +1,4 @@
-"""What sparse arrays have in common: handles to the stored values and their positions."""
+"""The base of sparse arrays: handles to the stored values and their positions."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def host_indices(values: ArrayLike, context: Context) -> NDArray:
 
 
 def out_of_range(name: str, positions: np.ndarray, extent: int) -> str:
-    """What is wrong with the rows or columns in ``indices``: a phrase, empty if nothing is."""
+    """A phrase that says what is wrong with the rows or columns in ``indices``; empty if nothing is."""
     if len(positions) and (positions.min() < 0 or positions.max() >= extent):
         return f"a {name} in indices is not between 0 and {extent - 1}"
     return ""
 
 
 class BaseSparseNDArray(NDArray):
-    """What csr and row_sparse arrays have in common. Shape, dtype and context are fixed."""
+    """The base of csr and row_sparse arrays. Shape, dtype and context are fixed."""
 
     __slots__ = ("_aux", "_data", "_variable")
     _is_sparse = True

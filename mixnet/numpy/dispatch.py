@@ -15,7 +15,7 @@ from mixnet.numpy.ndarray import ndarray
 
 
 class Dispatch:
-    """What NumPy's protocols ask for.
+    """The methods that NumPy's protocols ask for.
 
     Args:
         namespace: where the functions are looked up: ``mixnet.numpy``'s globals.

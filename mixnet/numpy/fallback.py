@@ -20,7 +20,7 @@ from mixnet.numpy.ndarray import ndarray
 if TYPE_CHECKING:
     from mixnet.numpy.call import Operand
 
-# MXNet 1.9.1's list. Those that not every NumPy has stand below with their function.
+# MXNet 1.9.1's list. Functions that some versions of NumPy lack are below.
 NAMES = [
     "allclose",
     "apply_along_axis",

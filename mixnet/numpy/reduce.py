@@ -299,7 +299,7 @@ def diff(
 
 
 def _end(a: Any, numbers: Operand | None, axis: int) -> Any:
-    """What stands before or behind ``a``; a number is repeated along the other axes."""
+    """The array to put before or after ``a``; a number is repeated along the other axes."""
     if numbers is None:
         return None
     end = as_array(numbers, a)

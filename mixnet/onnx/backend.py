@@ -39,7 +39,7 @@ class ONNXBackend(Backend):
         return node.op.name in CONVERSIONS and node.op.name not in REASONS and not draws(node)
 
     def runner(self, model: object, names: Sequence[str], options: dict[str, Any]) -> Run:
-        """What computes a model: ``(*arrays) -> list of arrays``.
+        """The function that computes a model: ``(*arrays) -> list of arrays``.
 
         Args:
             model: of ONNX, with static shapes. It may lack inputs that its nodes do not read.

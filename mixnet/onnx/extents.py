@@ -30,8 +30,9 @@ def simplified(extent: Extent) -> Extent:
     """The same extent in a form that makes more comparisons conclusive.
 
     JAX writes the extent of a pooled image as ``floordiv(n - 2, 2) + 1`` and takes the product of two of
-    them for one that may be negative. ``floordiv(n, 2)`` is the same number. What is left of an image
-    where it is pooled and enlarged again is ``n - 2*floordiv(n, 2)``, or ``mod(n, 2)``, never negative.
+    them for one that may be negative. ``floordiv(n, 2)`` is the same number. The part of an image that
+    is lost when it is pooled and enlarged again is ``n - 2*floordiv(n, 2)``, or ``mod(n, 2)``, never
+    negative.
     """
     if not is_open(extent):
         return extent

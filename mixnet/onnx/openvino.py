@@ -57,7 +57,7 @@ class _Memory:
 
 
 class _Input:
-    """What a request reads: a copy of a small array, or the memory of a large one.
+    """The input of a request: a copy of a small array, or the memory of a large one.
 
     Arrays of a program that predicts again and again often lie where the one before lay: the
     request knows that memory already.
@@ -95,7 +95,7 @@ class _Input:
 
 
 class _Output:
-    """What a request writes: small results are copied, large ones written into new arrays, which JAX
+    """The outputs of a request: small results are copied, large ones written into new arrays, which JAX
     uses without a copy.
 
     Args:
@@ -120,7 +120,7 @@ class _Output:
         return memory
 
     def memory(self) -> np.ndarray:
-        """What the next call writes to."""
+        """The array that the next call writes."""
         return self._written() if self._copy is None else self._copy
 
     def result(self, memory: np.ndarray) -> np.ndarray:

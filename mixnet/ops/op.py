@@ -1,10 +1,11 @@
-"""What can be declared of an operator."""
+"""What can be declared of an operator, and what that says of a call."""
 
 from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
 from typing import Any, Literal
 
 from mixnet.base import MXNetError, OperatorTypeError, ShapeError
@@ -37,33 +38,13 @@ class Step(typing.NamedTuple):
     others: tuple[int, ...] = ()
 
 
-class Op(Computed):
-    """A declared operator: a pure function of JAX arrays, and what graphs, passes and the runtime ask of it.
+@dataclass(kw_only=True, eq=False, repr=False)
+class Facts:
+    """What is declared of an operator, beside rules that depend on the call (:class:`Op`).
 
     Args:
-        name: MXNet's registered name.
-        function: pure. Arrays are positional parameters, attributes keyword-only ones; ``*data`` makes the
-            operator variadic. A keyword-only ``key`` receives a random key, ``training`` whether autograd
-            is in training mode.
         aliases: further names; ``np.x`` and ``npx.x`` are names in ``mx.np`` and ``mx.npx``.
-        states: array parameters that the operator writes. The function returns their new values after its
-            outputs. For a variadic operator: a function of the attributes that returns the positions of
-            these inputs.
-        moves: function of the attributes: whether a call changes the states. By default it does.
-        fraction_kept: attribute with the share of a state that remains when a call updates it. Such states
-            are updated when backward passes the call, not when it is made. None: they are written at once.
-        outputs: number of outputs without states, or a function of the attributes that returns it.
-        visible: number of outputs that a caller sees, or a function of the attributes that returns it.
-        output_names: suffixes of the outputs' names in a symbol, or a function of the attributes that lists
-            those of all visible outputs.
-        arguments: function of the attributes that lists the array parameters a call needs. By default all,
-            without ``bias`` if ``no_bias`` is set. It sees a number that is an input of the program as
-            ``Dynamic``, or as None if it was not given.
-        check: function of the attributes that raises an error for values that contradict each other. It
-            sees the numbers themselves, including those that are inputs of the program.
         method: whether arrays and symbols have it as a method.
-        num_args: attribute that counts variadic inputs in symbol files; None if the number of inputs
-            follows from the other attributes.
         one_dtype: whether all arrays, but those whose dtype ``dtypes`` declares, must have the same dtype;
             otherwise the function decides what it accepts.
         floats: whether the first array must be of a floating-point dtype.
@@ -76,10 +57,6 @@ class Op(Computed):
         calls_python: whether it runs Python code, which can fail or block; a call is then a task of its own.
         runs_in_caller: with ``calls_python``: it never blocks, so it runs in the calling thread, which saves
             a change of threads.
-        shares: function of the attributes that returns a key of the user's object that a call works with, or
-            None. Calls with equal keys run one after another.
-        draws: function of the attributes that returns how many numbers of the random stream a call takes, or
-            whether it takes one. By default every call of an operator with a key takes one.
         draws_per_element: for operators that draw until a number is accepted: whether each element has
             attempts of its own, so that rounding in one element does not change the others.
         draws_as_mxnet: whether the function accepts numbers of MXNet's generators in place of a key, see
@@ -130,12 +107,95 @@ class Op(Computed):
             writes it, where that does not follow from their names.
     """
 
+    aliases: tuple[str, ...] = ()
+    method: bool = False
+    one_dtype: bool = False
+    floats: InitVar[bool] = False
+    integers: Sequence[str] | None = None
+    booleans: bool = True
+    differentiable: bool = True
+    is_loss: bool = False
+    passes_gradient: bool = False
+    calls_python: bool = False
+    runs_in_caller: bool = False
+    draws_per_element: bool = False
+    draws_as_mxnet: bool = False
+    draws_by_value: bool = False
+    draws_on_numpy: str | None = None
+    turns_by_value: bool = False
+    keeps_outputs: bool = False
+    states_in_backward: bool = False
+    flops: int | None = None
+    precision: str | None = None
+    full_where: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    bfloat16: str | None = None
+    in_amp_lists: bool = True
+    dtypes: Dtypes = SAME
+    rewrites: Rewrites = NOTHING
+    layout_axis: str | None = None
+    any_layout: bool = False
+    recomputed: Literal["yes", "asked", "never"] = "yes"
+    shape_constraint: Constraint | None = None
+    shaped_by: str | None = None
+    storage: Storage | None = None
+    updates_rows: Literal["any", "sparse"] | None = None
+    family: Family | None = None
+    activation: Activation = None
+    fusion: Fusion | None = None
+    quantization: Quantization | None = None
+    labels: tuple[str, ...] = ()
+    initializers: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self, floats: bool) -> None:
+        # Declarations list them, too.
+        self.aliases, self.labels = tuple(self.aliases), tuple(self.labels)
+        if floats:
+            self.integers = ()
+
+
+class Op(Facts, Computed):
+    """A declared operator: a pure function of JAX arrays, and what graphs, passes and the runtime ask of it.
+
+    Args:
+        name: MXNet's registered name.
+        function: pure. Arrays are positional parameters, attributes keyword-only ones; ``*data`` makes the
+            operator variadic. A keyword-only ``key`` receives a random key, ``training`` whether autograd
+            is in training mode.
+        states: array parameters that the operator writes. The function returns their new values after its
+            outputs. For a variadic operator: a function of the attributes that returns the positions of
+            these inputs.
+        moves: function of the attributes: whether a call changes the states. By default it does.
+        fraction_kept: attribute with the share of a state that remains when a call updates it. Such states
+            are updated when backward passes the call, not when it is made. None: they are written at once.
+        outputs: number of outputs without states, or a function of the attributes that returns it.
+        visible: number of outputs that a caller sees, or a function of the attributes that returns it.
+        output_names: suffixes of the outputs' names in a symbol, or a function of the attributes that lists
+            those of all visible outputs.
+        arguments: function of the attributes that lists the array parameters a call needs. By default all,
+            without ``bias`` if ``no_bias`` is set. It sees a number that is an input of the program as
+            ``Dynamic``, or as None if it was not given.
+        check: function of the attributes that raises an error for values that contradict each other. It
+            sees the numbers themselves, including those that are inputs of the program.
+        num_args: attribute that counts variadic inputs in symbol files; None if the number of inputs
+            follows from the other attributes.
+        shares: function of the attributes that returns a key of the user's object that a call works with, or
+            None. Calls with equal keys run one after another.
+        draws: function of the attributes that returns how many numbers of the random stream a call takes, or
+            whether it takes one. By default every call of an operator with a key takes one.
+        facts: the other things that can be declared; see :class:`Facts`.
+    """
+
+    _infer_inputs: Callable[..., Mapping[str, Any]] | None = None
+    _infer_dtypes: Callable[..., tuple[Sequence[Any], Sequence[Any]]] | None = None
+    row_gradient: RowGradient | None = None
+    check_known: Callable[..., None] | None = None
+    checked_place: int = 0
+
     def __init__(
         self,
         name: str,
         function: Callable[..., Any],
         *,
-        aliases: Iterable[str] = (),
         states: Sequence[str] | Callable[..., Sequence[int]] = (),
         moves: Callable[..., bool] | None = None,
         fraction_kept: str | None = None,
@@ -144,113 +204,32 @@ class Op(Computed):
         output_names: Sequence[str] | Callable[..., Sequence[str]] = ("output",),
         arguments: Callable[..., Sequence[str]] | None = None,
         check: Callable[..., None] | None = None,
-        method: bool = False,
         num_args: str | None = "num_args",
-        one_dtype: bool = False,
-        floats: bool = False,
-        integers: Sequence[str] | None = None,
-        booleans: bool = True,
-        differentiable: bool = True,
-        is_loss: bool = False,
-        passes_gradient: bool = False,
-        calls_python: bool = False,
-        runs_in_caller: bool = False,
         shares: Callable[..., Any] | None = None,
         draws: Callable[..., int] | None = None,
-        draws_per_element: bool = False,
-        draws_as_mxnet: bool = False,
-        draws_by_value: bool = False,
-        draws_on_numpy: str | None = None,
-        turns_by_value: bool = False,
-        keeps_outputs: bool = False,
-        states_in_backward: bool = False,
-        flops: int | None = None,
-        precision: Literal["low", "full", "widest"] | None = None,
-        full_where: Mapping[str, Sequence[str]] = {},
-        bfloat16: Literal["low", "any", "full", "widest", "unlisted"] | None = None,
-        in_amp_lists: bool = True,
-        dtypes: Dtypes = SAME,
-        rewrites: Rewrites = NOTHING,
-        layout_axis: str | None = None,
-        any_layout: bool = False,
-        recomputed: Literal["yes", "asked", "never"] = "yes",
-        shape_constraint: Constraint | None = None,
-        shaped_by: str | None = None,
-        storage: Storage | None = None,
-        updates_rows: Literal["any", "sparse"] | None = None,
-        family: Family | None = None,
-        activation: Activation = None,
-        fusion: Fusion | None = None,
-        quantization: Quantization | None = None,
-        labels: Sequence[str] = (),
-        initializers: Mapping[str, str] | None = None,
+        **facts: Any,
     ):
-        super().__init__(name, function, num_args, check, () if callable(states) else states)
-        self.aliases = tuple(aliases)
+        Computed.__init__(self, name, function, num_args, check, () if callable(states) else states)
+        Facts.__init__(self, **facts)
         self._states = states if callable(states) else None
-        self._moves = moves
-        self._fraction_kept = fraction_kept
-        # Asking costs more than recording an operation.
-        self._known_changes: dict[Any, dict[int, int]] = {}
         self.states: tuple[str, ...] = () if callable(states) else tuple(states)
-        self._name_outputs = output_names if callable(output_names) else None
-        self._output_names = () if callable(output_names) else tuple(output_names)
-        self.method = method
-        self.one_dtype = one_dtype
-        self.integers = () if floats else integers
-        self.booleans = booleans
-        self.differentiable = differentiable
-        self.is_loss = is_loss
-        self.passes_gradient = passes_gradient
-        self.calls_python = calls_python
-        # Python may return any gradient, whatever arrives.
-        self.starts_gradients = is_loss or (calls_python and differentiable)
-        self.runs_in_caller = runs_in_caller
-        self._shares = shares
-        self.draws_per_element = draws_per_element
-        self.draws_as_mxnet = draws_as_mxnet
-        self.draws_by_value = draws_by_value
-        self.draws_on_numpy = draws_on_numpy
-        self.turns_by_value = turns_by_value
-        self.keeps_outputs = keeps_outputs
-        self.states_in_backward = states_in_backward
-        self.flops = flops
-        self.precision = precision
-        self.full_where = dict(full_where)
-        self.bfloat16 = bfloat16
-        self.in_amp_lists = in_amp_lists
-        self.dtypes = dtypes
-        self.rewrites = rewrites
-        self.layout_axis = layout_axis
-        self.any_layout = any_layout
-        self.recomputed = recomputed
-        self.shape_constraint = shape_constraint
-        self.shaped_by = shaped_by
-        self.storage = storage
-        self.updates_rows = updates_rows
-        self.family = family
-        self.activation = activation
-        self.fusion = fusion
-        self.quantization = quantization
-        self.labels = tuple(labels)
-        self.initializers = dict(initializers or {})
-        self._outputs, self._visible, self._arguments = outputs, visible, arguments
-        self._draws = draws
-        self._known_draws: dict[Any, int] = {}
-        self._known_counts: dict[Statics, int] = {}
-        self._infer_inputs: Callable[..., Mapping[str, Any]] | None = None
-        self._infer_dtypes: Callable[..., tuple[Sequence[Any], Sequence[Any]]] | None = None
-        self.output_specs: Callable[[Statics, Sequence[Any]], list[Any]] | None = None
-        self.row_gradient: RowGradient | None = None
-        self.check_known: Callable[..., None] | None = None
-        self.checked_place = 0
-        self.over_devices: OverDevices[Op] | None = None
-        self.bodies: Callable[..., list[tuple[Any, list[Place]]]] | None = None
         if self._states and self.variadic:
             self.states = (self.variadic,)
+        self._moves = moves
+        self._fraction_kept = fraction_kept
+        self._outputs, self._visible, self._arguments = outputs, visible, arguments
+        self._name_outputs = output_names if callable(output_names) else None
+        self._output_names = () if callable(output_names) else tuple(output_names)
+        self._shares, self._draws = shares, draws
+        # Python may return any gradient, whatever arrives.
+        self.starts_gradients = self.is_loss or (self.calls_python and self.differentiable)
         self.counts_inputs = not self.variadic and (
             arguments is not None or "no_bias" in self.attributes
         )
+        # What rules answered: asking costs more than recording an operation.
+        self._known_changes: dict[Any, dict[int, int]] = {}
+        self._known_draws: dict[Any, int] = {}
+        self._known_counts: dict[Statics, int] = {}
 
     # ---- what is declared beside the function -------------------------------------------------
 

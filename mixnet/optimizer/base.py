@@ -39,6 +39,9 @@ Index = int | str | Sequence[int | str]
 Arrays = NDArray | Sequence[NDArray]
 """A parameter, or those that are updated together; the same of gradients."""
 
+OptimizerParams = Mapping[str, Any] | Sequence[tuple[str, Any]]
+"""Arguments of an optimizer by name: a dict or pairs."""
+
 Update = TypeVar("Update", bound=Callable[..., None])
 
 
@@ -67,7 +70,7 @@ class Optimizer:
         learning_rate: step length; 0.01 by default, or the scheduler's.
         lr_scheduler: function of the number of updates, gives the learning rate.
         sym: a symbol whose variables may have ``lr_mult`` and ``wd_mult``.
-        begin_num_update: updates that count as done.
+        begin_num_update: number of updates already made.
         multi_precision: half-precision weights are updated through a float32 copy.
         param_dict: parameters by number, with their ``lr_mult`` and ``wd_mult``.
         unknown: any other argument is an error, which suggests the closest name.
@@ -268,7 +271,7 @@ class Optimizer:
     def _mx_mults(
         self, indices: Sequence[Index], own: Callable[[Any], float], table: Mapping[Index, float]
     ) -> list[float]:
-        """Factors: ``own`` of each parameter, or what the table has."""
+        """Factors: ``own`` of each parameter, or else those in the table."""
         parameters = self.param_dict
         if not parameters and not table:
             return [1.0] * len(indices)
@@ -374,7 +377,7 @@ class Optimizer:
         return self.create_state(index, weight)
 
     def _mx_state_and_copy(self, index: Index, weight: NDArray, description: str) -> Any:
-        """What MXNet's first optimizers keep: their pair has the float32 copy last, not first."""
+        """The state of MXNet's first optimizers, whose pair has the float32 copy last, not first."""
         if self._mx_is_mixed(weight):
             copy = weight.astype(np.float32)
             return self.create_state(index, copy), copy

@@ -1,4 +1,4 @@
-"""What optimizers share that have rules of their own for half-precision weights and float32 copies.
+"""Helpers of optimizers that have rules of their own for half-precision weights and float32 copies.
 
 They get it from a decorator and from functions, not from a base class: as in MXNet, ``Optimizer`` is
 the ``__base__`` of every optimizer, by which programs find those that they extend.

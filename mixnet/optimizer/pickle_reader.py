@@ -121,7 +121,7 @@ class Machine:
         return self._stack.pop()
 
     def _checked(self, value: object) -> Any:
-        """A number or text as it stands in the file."""
+        """A number or text of the file, counted in the budget."""
         if isinstance(value, str):
             self.budget.spend(64 + len(value) * (1 if value.isascii() else 4))
         elif isinstance(value, (bytes, bytearray)):
@@ -282,7 +282,7 @@ def _exactly(value: object, kind: type) -> Any:
 
 
 def as_key(value: object) -> Any:
-    """A key of a dict or an item of a set: hashing nested ones could take for ever, or the stack.
+    """A key of a dict or an item of a set: hashing nested ones could take forever, or overflow the stack.
 
     Raises:
         FileFormatError: it is neither a plain value nor a short tuple of these.

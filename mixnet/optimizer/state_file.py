@@ -217,7 +217,7 @@ def _listed(items: Any) -> Any:
 
 
 def _functions() -> dict[tuple[str, str], Callable[..., Any]]:
-    """What a file may call: makers of values."""
+    """The functions that a file may call to make values."""
     makers: dict[tuple[str, str], Callable[..., Any]] = {
         ("numpy", "dtype"): _dtype,
         ("collections", "OrderedDict"): _ordered,
@@ -244,7 +244,7 @@ _ARRAY_CLASSES = {path: klass for klass, path in _ARRAYS.items()} | {
 _NEW = {("copyreg", "__newobj__"), ("copyreg", "_reconstructor"), ("copy_reg", "_reconstructor")}
 _OBJECT = Name("builtins", "object")
 _OBJECTS = [_OBJECT, Name("__builtin__", "object")]
-# Names that stand as an argument alone.
+# Names that occur only as arguments.
 _ARGUMENTS = {("numpy", "ndarray"), ("ml_dtypes", "bfloat16"), *_OBJECTS}
 
 
@@ -429,7 +429,7 @@ def _fields(state: object) -> tuple[Any, ...]:
 
 
 def _set_state(item: object, state: dict[str, Any]) -> None:
-    """What ``pickle`` does with a state."""
+    """Set the state of an object as ``pickle`` does."""
     if hasattr(item, "__setstate__"):
         item.__setstate__(state)
     else:

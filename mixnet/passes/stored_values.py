@@ -81,7 +81,7 @@ _PARTS = ("values", "columns", "rows")
 
 
 def _matrices(graph: Graph, names: Collection[str]) -> dict[Entry, Node]:
-    """What is a csr matrix in the graph, with the variable that it has its positions from."""
+    """The csr matrices of the graph, each with the variable whose positions it has."""
     matrices = {}
     for node in graph.nodes:
         if node.is_variable:

@@ -73,9 +73,9 @@ def names_of_one_file(module: str, files: Sequence[str], star: str) -> Callable[
 
 
 def star_names(namespace: Mapping[str, Any], modules: Collection[str] = ()) -> list[str]:
-    """What ``from package import *`` brings: all public names but those of the package's own modules.
+    """The names that ``from package import *`` imports: all public ones but those of the package's modules.
 
-    Their names are not MXNet's, and would replace a program's own ``loss`` or ``shuffle``.
+    Names of modules are not MXNet's, and would replace a program's own ``loss`` or ``shuffle``.
 
     Args:
         namespace: the package's ``globals()``.

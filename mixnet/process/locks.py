@@ -52,11 +52,11 @@ ORDER = (
     "threads of BLAS",  # who wants one
     "counters",
 )
-"""What each lock guards; who holds one may take those behind it."""
+"""The locks, named after what they guard; a thread that holds one may take those after it."""
 
 
 class Lock(Protocol):
-    """What ``make`` gives: a reentrant lock."""
+    """The result of ``make``: a reentrant lock."""
 
     def __enter__(self) -> bool: ...
 

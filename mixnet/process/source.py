@@ -33,7 +33,7 @@ class Source:
     Args:
         file: path, or the name that a notebook gives a cell.
         line: number from 1.
-        function: name of the function that it stands in.
+        function: name of the function that contains it.
         layer: where the innermost layer that was running had been made, if a layer was.
         callers: the user's lines that led there, the innermost first; only if they are asked for.
     """
@@ -181,7 +181,7 @@ def user_source(making: object = None) -> Source | None:
             callers = _callers(frame) if _state.calls else ()
             return Source(code.co_filename, frame.f_lineno, code.co_qualname, layer, callers)
         if layer is None and code.co_name in _LAYER_METHODS:
-            # A layer knows where it was made; which class that is, this room need not know.
+            # A layer knows where it was made; its class cannot be imported here, below Gluon.
             layer = getattr(frame.f_locals.get("self"), "_mx_made_at", None)
         frame = frame.f_back
     return layer

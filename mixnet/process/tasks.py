@@ -34,7 +34,7 @@ def current_task() -> Any:
 
 
 class PerTask:
-    """What each task has set.
+    """The values that each task has set.
 
     Args:
         base: what there is for tasks that have set nothing, and was before.
@@ -52,7 +52,7 @@ class PerTask:
 
 
 class _Open(threading.local):
-    """What the scopes have set that are open in a thread, the innermost last."""
+    """The values of the open scopes of a thread, the innermost last."""
 
     def __init__(self) -> None:
         self.entered: list[Entered] = []
@@ -62,7 +62,7 @@ _open = _Open()
 
 
 class Entered:
-    """What a scope has set, and what there was before.
+    """The value that a scope has set, and the one before.
 
     Scopes may be left in any order, as those in generators are: one that is not the innermost hands
     what it would restore to the next one inside.
@@ -137,7 +137,7 @@ def enter(
 
 
 def read(local: object, name: str) -> Any:
-    """What an attribute is now: the running task's own, else the thread's; None if it was never set."""
+    """The current value of an attribute: the running task's, else the thread's; None if it was never set."""
     place = getattr(local, name, None)
     return place.now() if isinstance(place, PerTask) else place
 

@@ -35,7 +35,7 @@ def _share(params: RNNParams | None, container_params: RNNParams, cell: BaseRNNC
 
 
 class _Cells(BaseRNNCell):
-    """What cells made of cells share."""
+    """The base of cells that contain cells."""
 
     _cells: list[BaseRNNCell]
 

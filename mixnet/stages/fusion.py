@@ -24,7 +24,7 @@ _ACROSS = ("all-reduce", "all-gather", "all-to-all", "reduce-scatter", "collecti
 
 @dataclass(frozen=True)
 class Group:
-    """What runs as one piece.
+    """The instructions that run as one piece.
 
     Args:
         id: number, in the order of the program.
@@ -147,7 +147,7 @@ def groups(program: Program, scopes: Collection[str]) -> list[Group]:
 
 
 def _sources(instruction: Instruction, program: Program) -> list[Instruction]:
-    """What computes the operands, seen through views; parameters where nothing does."""
+    """The instructions that compute the operands, seen through views; parameters if none does."""
     sources: dict[str, Instruction] = {}
     stack = list(reversed(instruction.operands))
     visited = set(stack)

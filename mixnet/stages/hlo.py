@@ -46,7 +46,7 @@ class Instruction:
         opcode: ``add``, ``fusion``, ``convolution``, ...
         shape: as HLO writes it.
         operands: names of instructions of the same computation.
-        computation: name of the computation that it stands in.
+        computation: name of the computation that contains it.
         calls: names of the computations that it runs.
         op_name: scopes that it was traced in, separated by slashes; empty where XLA made it.
         kind: of a fusion, ``kLoop``, ``kOutput``, ``kCustom``, ...

@@ -91,7 +91,7 @@ class HeldSegment(Segment):
 
 
 class Isolation:
-    """What was recorded inside of :func:`isolated`."""
+    """The programs that were recorded inside of :func:`isolated`."""
 
     segment = HeldSegment
 

@@ -325,8 +325,8 @@ def _equations(jaxpr: Any, names: set[str]) -> dict[str, list[str]]:
 def _equation_lines(text: str, jaxpr: Any, names: set[str]) -> dict[str, list[int]]:
     """Numbers of the lines (from 1) that the equations of each node take, by its scope.
 
-    The text has no scopes; its outermost equations are those of the program, in order. Where their
-    number is another one (JAX may write it in another way some day), nothing is told.
+    The text has no scopes; its outermost equations are those of the program, in order. If their number
+    differs (a new JAX may write the text in another way), the result is empty.
     """
     lines = text.splitlines()
     # Functions that are called several times come first, each as ``let name = { lambda ...``.

@@ -1,4 +1,4 @@
-"""What the runtime would compile for a block, a symbol or a function, without running it."""
+"""The programs that the runtime would compile for a block, a symbol or a function, without running it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Recording:
 
 @dataclass
 class Target:
-    """What there is to show of a target: programs, the key of its trace, whether it is new."""
+    """The recording of a target: programs, the key of its trace, whether it is new."""
 
     kind: str
     name: str

@@ -66,7 +66,7 @@ def program_lines(program: Program) -> list[str]:
 
 
 def changes_text(changes: dict[str, list[Any]], labels: Mapping[str, str] | None = None) -> str:
-    """What a pass changed, in one line.
+    """The changes of a pass, in one line.
 
     Args:
         changes: of a step.

@@ -137,7 +137,7 @@ class _Runner:
         return inferred
 
     def call(self, arrays: Sequence[np.ndarray]) -> Sequence[Any]:
-        """What the backend gives, one result for each output."""
+        """The results of the backend, one for each output."""
         if self._call is None:
             self._call = self.backend.compile(self.symbol, self.arrays, self.options)
         results: Sequence[Any] = self._call(*arrays)

@@ -88,7 +88,7 @@ _OF_EVERY_CALL = {
     "out": "accepted as in MXNet; only arrays can be written to.",
     "kwargs": "attributes of the user by name, such as ``__lr_mult__``.",
 }
-"""What each function of the namespace takes besides the operator's own arguments."""
+"""The arguments of each function of the namespace besides the operator's own."""
 
 
 def make_function(op: Op, name: str) -> Callable[..., Symbol]:

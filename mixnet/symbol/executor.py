@@ -265,7 +265,7 @@ class Executor:
         return with_stored_values(graph, {n: each.shape for n, each in self._matrices.items()})
 
     def placed_graph(self, training: bool) -> PlacedGraph:
-        """What runs instead where ``group2ctx`` was given, or shapes depend on values: the graph in parts."""
+        """The graph in parts, which runs instead if ``group2ctx`` was given or shapes depend on values."""
         if training not in self._placed:
             arrays = [*self._arg_dict.values(), *self._aux_dict.values()]
             placement = place_devices(

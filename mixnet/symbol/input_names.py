@@ -36,7 +36,7 @@ _OF_SEVERAL = {
     "_np_atleast_2d": "ary",
     "_np_atleast_3d": "ary",
 }
-"""What variadic operators call an input, before its number; ``arg`` by default."""
+"""The names of variadic operators' inputs, before the number; ``arg`` by default."""
 
 
 def input_name(node: Node, place: int) -> str:

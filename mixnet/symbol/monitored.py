@@ -1,4 +1,4 @@
-"""What a monitor of an executor shows: every array of a run, forward and backward."""
+"""The arrays that a monitor of an executor shows: all of a run, forward and backward."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Monitor:
             for pair in (*(_inputs_shown(node) if monitor_all else ()), *_outputs_shown(node))
         ]
         self.entries = list(dict.fromkeys(entry for _, entry in self._shown))
-        """What the executor has to compute as further outputs."""
+        """The entries that the executor has to compute as further outputs."""
         self._gradients: tuple[GraphOp, list[Entry]] | None = None
 
     def show(self, values: Sequence[Value]) -> None:
@@ -97,7 +97,7 @@ def _backward_nodes(
 
 
 def _inputs_shown(node: Node) -> Iterator[tuple[str, Entry]]:
-    """What a monitor of all arrays shows before an operator runs: variables by their own names, too."""
+    """The arrays that a monitor of all arrays shows before an operator runs; variables by name, too."""
     from mixnet.symbol.input_names import input_name  # only monitors need that table
 
     for place, entry in enumerate(node.inputs):

@@ -224,7 +224,7 @@ _OF_EVERY_METHOD = {
     "args": "the other arrays and the attributes, in this order.",
     "kwargs": "other arguments of the function of this name.",
 }
-"""What each method takes besides the attributes of its operator."""
+"""The arguments of each method besides the attributes of its operator."""
 
 
 def _with_axes(called: str, name: str) -> Any:

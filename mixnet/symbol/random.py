@@ -14,7 +14,7 @@ from mixnet.symbol.symbol import Symbol
 def _call(op: str, symbols: Sequence[Symbol], attributes: dict[str, Any]) -> Symbol:
     attributes.pop("out", None)
     attributes.pop("ctx", None)  # a symbol runs where it is bound
-    # What is absent is not in the node of a symbol file.
+    # Attributes that are not set are not written to symbol files.
     if attributes.get("dtype") is None:
         attributes.pop("dtype", None)
     shape = attributes.get("shape")

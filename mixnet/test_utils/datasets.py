@@ -33,7 +33,7 @@ def download(
     """Download a file.
 
     Args:
-        url: where from.
+        url: the address.
         fname: its name here; by default the last part of the URL.
         dirname: folder, made if it does not exist; by default the current one.
         overwrite: whether a file that exists is downloaded again.
@@ -65,7 +65,7 @@ def get_zip_data(data_dir: str, url: str, data_origin_name: str) -> None:
 
     Args:
         data_dir: folder of both.
-        url: where from.
+        url: the address.
         data_origin_name: name of the zip file here.
     """
     path = os.path.join(data_dir, data_origin_name)
@@ -81,7 +81,7 @@ def get_bz2_data(data_dir: str, data_name: str, url: str, data_origin_name: str)
     Args:
         data_dir: folder of both.
         data_name: name of the unpacked file; nothing is done where it exists.
-        url: where from.
+        url: the address.
         data_origin_name: name of the packed file here.
     """
     name, packed = os.path.join(data_dir, data_name), os.path.join(data_dir, data_origin_name)

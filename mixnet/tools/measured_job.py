@@ -1,4 +1,4 @@
-"""What every process of ``mx.distributed.measure`` runs: ``mixnet-launch -n 2 python -m
+"""The program of every process of ``mx.distributed.measure``: ``mixnet-launch -n 2 python -m
 mixnet.tools.measured_job FOLDER``.
 """
 
@@ -27,7 +27,7 @@ _WARM = 5  # steps after a step has become one program, before anything is measu
 _WARM_SPLIT = 10  # a part is compiled after it ran some times
 _RATE = 1e-9  # nothing is to be learnt
 _TCP_INFO_BYTES = 232
-_BYTES_SENT = 200  # where ``tcpi_bytes_sent`` stands in Linux's ``struct tcp_info``
+_BYTES_SENT = 200  # offset of ``tcpi_bytes_sent`` in Linux's ``struct tcp_info``
 
 
 def main(folder: str) -> None:

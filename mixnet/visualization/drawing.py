@@ -72,7 +72,7 @@ def _svg(forward: Graph, complete: Graph, shapes: Mapping[Entry, Any]) -> str:
     of_forward = set(forward.nodes)
     nodes = [n for n in complete.nodes if not n.is_variable or not _is_parameter(n, forward)]
     number = {node: i for i, node in enumerate(nodes)}
-    # Gradients flow upwards: each stands beside its operation.
+    # Gradients flow upwards: each is beside its operation.
     kinds: dict[tuple[int, int], tuple[str, Entry]] = {}
     for node, i in number.items():
         for entry in node.inputs:

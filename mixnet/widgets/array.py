@@ -164,7 +164,7 @@ def _thinned(extent: int, most: int) -> np.ndarray:
 
 
 def live_form(array: NDArray) -> dict[str, Any] | None:
-    """What a notebook shows of an array in place of its card: a small live :class:`ArrayView`.
+    """The view that a notebook shows in place of an array's card: a small live :class:`ArrayView`.
 
     Only where there is more to look at than the card shows: several matrices, or long sides. None where
     anywidget is missing, and for an array that is pending, which is not run for being shown.

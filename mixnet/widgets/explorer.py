@@ -41,7 +41,7 @@ _WORDS = ("the", "cat", "sat", "on", "the", "mat")
 
 
 class OpExplorer(View):
-    """What an operator does to small data, with sliders for its arguments.
+    """The effect of an operator on small data, with sliders for its arguments.
 
     Choose a cell of the result: the cells that it is computed from and the numbers of the kernel
     light up, and the sum is written out. Everything is computed in the page, and the numbers are those of
@@ -101,8 +101,9 @@ class OpExplorer(View):
         super().__init__(payload, _settings(payload, settings))
 
     def result(self) -> np.ndarray:
-        """What is shown: the output of the chosen filter, of pooling of the first channel, or of the chosen
-        head; by mixnet's operators."""
+        """The array that is shown, by mixnet's operators: the output of the chosen filter, of pooling of
+        the first channel, or of the chosen head.
+        """
         return _result(self.payload, self.state)[0]
 
     def summary(self) -> str:
@@ -294,7 +295,7 @@ def filter_of(name: str, size: int) -> np.ndarray:
 
 
 def _result(payload: dict[str, Any], state: dict[str, Any]) -> tuple[np.ndarray, str, str]:
-    """What is shown, the call that gives it, and its size as text."""
+    """The array that is shown, the call that computes it, and its size as text."""
     if payload["operator"] == "attention":
         weights = _weights(payload, state)
         values = _head(payload["values"], state)[: state["keys"]]

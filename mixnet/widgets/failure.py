@@ -6,7 +6,7 @@ from mixnet.base import MXNetError
 
 
 def error_line(error: BaseException) -> str:
-    """What an error says: the first line of one of mixnet's; the class and the last line of another."""
+    """The message of an error: the first line of one of mixnet's; the class and the last line of another."""
     name = type(error).__name__
     lines = str(error).strip().splitlines()
     if not lines:

@@ -68,7 +68,7 @@ def figure(
 
 
 def _sideways(content: str, label: str) -> str:
-    """What may be wider than the page: it scrolls by itself, also by keys. The style is in the
+    """Content that may be wider than the page: it scrolls by itself, also by keys. The style is in the
     element, as notebooks take style sheets out.
     """
     return (

@@ -16,7 +16,7 @@ from tests.architecture.syntax import nodes
 
 PACKAGE = Path(mx.__file__).parent
 ROOT = PACKAGE.parent
-# Later rooms may import earlier ones.
+# Later folders and modules may import earlier ones.
 LAYERS = [
     {
         "attribute",
@@ -74,15 +74,15 @@ def room_of(path: Path) -> str:
 
 
 def imported_rooms(path: Path) -> set[str]:
-    rooms = set()
+    names = set()
     for node in nodes(path.read_text()):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mixnet"):
             assert node.level == 0, "imports are absolute"
             parts = node.module.split(".")
-            rooms |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+            names |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
         elif isinstance(node, ast.Import):
-            rooms |= {a.name.split(".")[1] for a in node.names if a.name.startswith("mixnet.")}
-    return rooms
+            names |= {a.name.split(".")[1] for a in node.names if a.name.startswith("mixnet.")}
+    return names
 
 
 def test_imports_point_down() -> None:
@@ -205,8 +205,8 @@ def test_text_files_speak_of_the_project_alone() -> None:
             assert not bad.search(path.read_text()), name
 
 
-# The rooms of large folders, in order: a room imports those before it. Modules beside rooms stand alone.
-ROOMS = {
+# Subfolders and modules of large folders, in order: each imports only those before it.
+PARTS = {
     "ops": [
         "generators",
         "schema",
@@ -247,14 +247,14 @@ ROOMS = {
 }
 
 
-def _inner_room(module: str, folder: str) -> str | None:
+def _part_of(module: str, folder: str) -> str | None:
     parts = module.split(".")
     return parts[2] if len(parts) > 2 and parts[1] == folder else None
 
 
-@pytest.mark.parametrize("folder", ROOMS)
-def test_rooms_of_a_folder_stand_in_order(folder: str) -> None:
-    order = {room: place for place, room in enumerate(ROOMS[folder])}
+@pytest.mark.parametrize("folder", PARTS)
+def test_parts_of_a_folder_import_only_earlier_ones(folder: str) -> None:
+    order = {part: place for place, part in enumerate(PARTS[folder])}
     assert {p.stem for p in (PACKAGE / folder).iterdir() if p.stem[0] != "_"} == set(order)
     upwards = []
     for path in (PACKAGE / folder).rglob("*.py"):
@@ -265,6 +265,6 @@ def test_rooms_of_a_folder_stand_in_order(folder: str) -> None:
             if not isinstance(node, ast.ImportFrom) or node.module is None:
                 continue
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-            others = {_inner_room(name, folder) for name in names} & order.keys()
+            others = {_part_of(name, folder) for name in names} & order.keys()
             upwards += [f"{path.name} imports {o}" for o in others if order[o] > order[own]]
     assert upwards == []

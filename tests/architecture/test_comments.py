@@ -47,8 +47,8 @@ def count(text: str) -> tuple[int, int]:
 def test_hard_files_have_comments() -> None:
     counts = {
         path.relative_to(PACKAGE).as_posix(): count(path.read_text(encoding="utf-8"))
-        for room in HARD
-        for path in (PACKAGE / room).rglob("*.py")
+        for folder in HARD
+        for path in (PACKAGE / folder).rglob("*.py")
     }
     assert sum(lines > LONG for _, lines in counts.values()) > 10
     bare = {

@@ -39,9 +39,8 @@ EXCEPTIONS = {
 }
 WAY_OUT = (
     "lists names of operators. What is to be known of an operator is declared beside its "
-    "function: give Op in "
-    "mixnet/ops/op.py an argument for the fact, declare it on each of these operators, "
-    "and ask node.op for it; "
+    "function: add a field "
+    "to Facts in mixnet/ops/op.py, declare it on each of these operators, and ask node.op for it; "
     "an operator of a user's own can then have it too."
 )
 

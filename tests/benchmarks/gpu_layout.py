@@ -1,4 +1,4 @@
-"""Layouts that XLA gives a network's convolutions on a GPU, without one: channels last, for tensor cores.
+"""The layouts that XLA chooses for convolutions on a GPU, without having one: channels last for tensor cores.
 
 The training step and the prediction that mixnet records are compiled for a GPU that is described by
 text. It needs JAX's CUDA plugin, and no GPU and no driver:

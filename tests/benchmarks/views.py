@@ -1,11 +1,10 @@
 """python -m tests.benchmarks.views
 
-How quick views are in a browser: time from the page's start to the first picture, drawing a
-    frame while panning
-and zooming (median and 95th percentile of the drawing alone), bytes of data; for the graph of
-ResNet-152 forward and backward, memory with 50,000 boxes, a timeline of 50,000 operations; the
-way from a box that is chosen in JupyterLab to Python and back; and what notebooks with five
-views weigh.
+How quick views are in a browser: time from the page's start to the first picture, drawing a frame
+while panning and zooming (median and 95th percentile of the drawing alone), bytes of data; for the
+graph of ResNet-152 forward and backward, memory with 50,000 boxes, a timeline of 50,000 operations;
+the time from choosing a box in JupyterLab to Python's answer; and the size of notebooks with five
+views.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,7 @@ import mixnet as mx
 from mixnet.widgets import EngineTimeline, GraphView, MemoryView, View
 from mixnet.widgets.freeze import freeze
 from mixnet.widgets.page import pack, static
-from tests.ui.conftest import CHROMIUM, FLAGS, serve
+from tests.ui.conftest import CHROMIUM, FLAGS, Server, serve
 from tests.ui.notebooks import open_in, run_all, write
 from tests.ui.test_many_boxes import log_of_many
 from tests.widgets.examples import EXAMPLES
@@ -137,11 +135,12 @@ def measure(browser: Any, name: str, make: Callable[[], View], open_all: bool = 
 
 
 def choose(browser: Any) -> None:
-    """Print how long JupyterLab takes from choosing a box to what Python answers on the page."""
+    """Print how long JupyterLab takes from choosing a box to Python's answer on the page."""
     with tempfile.TemporaryDirectory() as folder:
-        base = Path(folder) / "lab"
-        base.mkdir()
-        with contextmanager(serve)("lab", base) as server:
+        base = Path(folder)
+        (base / "root" / "lab").mkdir(parents=True)
+        with serve(base) as url:
+            server = Server(url, base, is_lab=True)
             page = browser.new_page(viewport={"width": 1280, "height": 1100})
             open_in(page, server, write(server, "choose", CELL))
             run_all(page)
@@ -149,13 +148,12 @@ def choose(browser: Any) -> None:
             page.close()
     print(
         "a box of ResNet-152 is chosen in JupyterLab, Python hears of it and answers: median "
-        f"{statistics.median(times):.0f} ms, "
-        f"95%: {times[int(0.95 * len(times))]:.0f} ms"
+        f"{statistics.median(times):.0f} ms, 95%: {times[int(0.95 * len(times))]:.0f} ms"
     )
 
 
 def weigh() -> None:
-    """Print what a notebook with five views weighs: saved by JupyterLab, and frozen."""
+    """Print the size of a notebook with five views: saved by JupyterLab, and frozen."""
     views = [EXAMPLES[name]() for name in ("graph", "memory", "timeline", "stepper", "scaling")]
     cells, state = [], {}
     for i, view in enumerate(views):

@@ -179,7 +179,7 @@ def test_a_worker_that_another_one_cannot_reach_is_lost(capfd: pytest.CaptureFix
     ("first", "second", "text"),
     [
         ({"rank": 0}, {"rank": 0}, "Two workers have the number 0"),
-        ({"rank": 0}, {"rank": 5}, "comes to a job of 2 workers"),
+        ({"rank": 0}, {"rank": 5}, "has no place in a job of 2 workers"),
         ({"rank": 0}, {"rank": 1, "versions": "v2"}, "runs v2, rank 0 (process 7 on h0) runs v1"),
     ],
 )

@@ -56,7 +56,7 @@ def test_notebooks_are_brought_in_frozen_with_their_links(tmp_path: Path) -> Non
     assert not (target / "99_gone.ipynb").exists()
 
 
-def test_pages_of_notebooks_stand_in_the_order_of_reading(tmp_path: Path) -> None:
+def test_pages_of_notebooks_are_in_reading_order(tmp_path: Path) -> None:
     nbformat = pytest.importorskip("nbformat", reason="pip install '.[lab]'")
     from bring_notebooks import bring
 

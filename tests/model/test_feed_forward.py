@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import pickle
 import re
@@ -65,6 +66,22 @@ def test_training_gives_lines_and_numbers_of_mxnet(caplog: pytest.LogCaptureFixt
     assert outputs.shape == (22, 3) and targets.shape == (22,)
     np.testing.assert_array_equal(inputs, data)
     assert model.predict(train, num_batch=2).shape == (8, 3)
+
+
+def test_callbacks_see_the_variables_of_mxnet() -> None:
+    data, labels, _ = samples()
+    variables: dict[str, set[str]] = {}
+    trained(
+        eval_data=mx.io.NDArrayIter(data[:10], labels[:10], 4),
+        batch_end_callback=lambda p: variables.update(batch=set(p.locals)),
+        eval_batch_end_callback=lambda p: variables.update(eval_batch=set(p.locals)),
+        eval_end_callback=lambda p: variables.update(eval_end=set(p.locals)),
+    )
+    names = set(inspect.signature(mx.model._train_multi_device).parameters)
+    names |= {"data_batch", "do_reset", "epoch", "executor_manager", "nbatch", "tic", "updater"}
+    assert names <= variables["batch"]
+    assert names | {"eval_batch", "i", "toc", "total_num_batch"} <= variables["eval_batch"]
+    assert names | {"toc", "total_num_batch"} <= variables["eval_end"]
 
 
 def test_models_survive_files_and_pickles(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 import re
@@ -9,7 +10,9 @@ import subprocess
 import sys
 import textwrap
 import time
+import weakref
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,6 +100,36 @@ def test_callbacks_get_what_mxnet_gives_them() -> None:
     assert [each[:2] for each in scored] == [(0, 3), (1, 3)]
     assert {"actual_num_batch", "eval_batch", "eval_data", "num_batch"} <= scored[0][2]
     assert batches == [0, 1, 2] * 2
+
+
+def test_callbacks_see_the_variables_of_fit() -> None:
+    """MXNet's names, without those that only iterate over callbacks and metrics."""
+    data, labels, _ = samples()
+    arguments = set(inspect.signature(mx.mod.Module.fit).parameters)
+    first = arguments | {"data_batch", "data_iter", "end_of_batch", "epoch", "nbatch"}
+    first |= {"next_data_batch", "tic"}
+    variables: dict[tuple[int, int], dict[str, Any]] = {}
+    module = _fitted(
+        eval_data=mx.io.NDArrayIter(data[:10], labels[:10], 4),
+        batch_end_callback=lambda p: variables.update({(p.epoch, p.nbatch): dict(p.locals)}),
+    )
+    assert first <= set(variables[0, 0]) and not {"res", "toc"} & set(variables[0, 0])
+    assert first | {"eval_name_vals", "res", "toc"} <= set(variables[1, 0])
+    assert [variables[0, n]["end_of_batch"] for n in range(6)] == [False] * 5 + [True]
+    assert all(each["self"] is module for each in variables.values())
+    assert (variables[1, 3]["epoch"], variables[1, 3]["nbatch"]) == (1, 3)
+
+
+def test_batches_do_not_outlive_their_callback() -> None:
+    batches: list[weakref.ref[Any]] = []
+    alive: list[int] = []
+
+    def note(param: Any) -> None:
+        batches.append(weakref.ref(param.locals["data_batch"]))
+        alive.append(sum(batch() is not None for batch in batches))
+
+    _fitted(batch_end_callback=note)
+    assert len(alive) == 12 and max(alive) <= 2
 
 
 def test_score_and_predict_use_all_batches() -> None:

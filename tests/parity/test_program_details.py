@@ -289,7 +289,7 @@ def test_dtypes_of_variables_that_are_not_there() -> None:
             infer(b="float32")
 
 
-def test_arguments_of_a_loop_stand_as_its_bodies_name_them() -> None:
+def test_arguments_of_a_loop_are_named_as_in_its_bodies() -> None:
     """MXNet 1.9.1 lists them so."""
     weight = mx.sym.var("w")
     rows, values = mx.sym.contrib.while_loop(

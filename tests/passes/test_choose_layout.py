@@ -107,7 +107,7 @@ def _not_on_disk():
         yield
 
 
-def test_transposes_stand_only_at_the_borders() -> None:
+def test_transposes_are_only_at_the_borders() -> None:
     net = Net()
     x = net.variable(2, 3, 12, 10)
     y = apply("Activation", net.convolution(x, 3, 4, bias=True, pad=(1, 1)), act_type="relu")

@@ -23,7 +23,7 @@ def block() -> GraphOp:
     return GraphOp(Graph((Entry(total), Entry(product)), (x, y)), "block")
 
 
-def test_the_nodes_of_a_block_stand_in_the_outer_graph() -> None:
+def test_the_nodes_of_a_block_are_in_the_outer_graph() -> None:
     a = Node(None, name="a")
     first = Node(block(), (), (), (Entry(a), Entry(a)), "first")
     second = Node(block(), (), (), (Entry(first, 0), Entry(first, 1)), "second")

@@ -225,9 +225,9 @@ def test_hosts_are_checked_before_anything_starts(hosts: str) -> None:
 
     from mixnet.libinfo import _PACKAGE_VERSION as version
 
-    same = f"found {version} {jax.__version__}"
+    same = f"{version} {jax.__version__}"
     assert _judged("h", plan, 0, same, "") == ""
-    assert "Install the same versions" in _judged("h", plan, 0, f"found {version} 0.0.1", "")
+    assert "Install the same versions" in _judged("h", plan, 0, f"{version} 0.0.1", "")
     assert "cannot be reached by ssh: Connection refused" in _judged(
         "h", plan, 255, "", "Connection refused"
     )

@@ -51,7 +51,7 @@ def test_the_source_of_a_picture_is_mxnets() -> None:
     assert (picture.name, picture.format) == ("plot", "pdf")
 
 
-def test_shapes_and_dtypes_stand_at_the_edges() -> None:
+def test_shapes_and_dtypes_are_shown_at_the_edges() -> None:
     shape = {"data": (1, 1, 28, 28)}
     edges = _edges(mx.viz.plot_network(lenet(), shape=shape))
     assert edges["conv1 -> data"] == "1x28x28" and edges["fc1 -> flatten0"] == "576"

@@ -260,7 +260,7 @@ def test_the_board_pauses_steps_and_resumes() -> None:
     assert board.wait(PATIENCE)
 
 
-def test_a_page_is_told_when_the_training_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_shows_when_the_training_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     board, sent = TrainingBoard(), []
     # A sender that publishes at once, before the thread that has news goes on.
     monkeypatch.setattr(board._sender, "wake", lambda: sent.append(board.status))

@@ -68,7 +68,7 @@ def test_lenet_by_hand() -> None:
     assert view.summary().startswith("softmax: 11 operations, forward, ")
 
 
-def test_gradients_stand_with_their_operation() -> None:
+def test_gradients_are_beside_their_operation() -> None:
     view = GraphView(small_net(), (3, 6), train=True)
     names = view.payload["names"]
     backward = [name for name in names if row(view, name)["part"] == "backward"]
@@ -498,7 +498,7 @@ def test_shapes_need_not_be_known_for_gradients() -> None:
     assert row(view, "fc_backward")["shape"] is None
 
 
-def test_an_operation_between_two_layers_stands_in_their_block() -> None:
+def test_an_operation_between_two_layers_belongs_to_their_block() -> None:
     class Unit(nn.HybridBlock):
         def __init__(self) -> None:
             super().__init__()

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 Range = tuple[float, float]
 BINS = 8001
-"""Bins of a histogram of what a layer gives."""
+"""Bins of a histogram of a layer's output."""
 LEVELS = 255
-"""How many numbers int8 has, one left out for symmetry."""
+"""Numbers of int8 that are used: one is left out for symmetry."""
 
 
 class LayerOutputCollector:
@@ -31,7 +31,7 @@ class LayerOutputCollector:
     dictionary ``min_max_dict`` of (smallest, largest) by name is accepted, too.
 
     Args:
-        include_layer: names of the outputs that are wanted, by default all; ``quantize_net_v2`` and
+        include_layer: names of the outputs to collect, by default all; ``quantize_net_v2`` and
             ``quantize_graph`` set it.
         logger: gets a line for each array.
     """
@@ -45,10 +45,10 @@ class LayerOutputCollector:
         self.logger = logger
 
     def wants(self, name: str) -> bool:
-        """Whether the range of an output is wanted.
+        """Whether the range of an output is to be collected.
 
         Args:
-            name: of the output.
+            name: name of the output.
         """
         return self.include_layer is None or name in self.include_layer
 
@@ -56,7 +56,7 @@ class LayerOutputCollector:
         """Record the output of a layer for one batch.
 
         Args:
-            name: of the output, as ``conv0_output``.
+            name: name of the output, such as ``conv0_output``.
             arr: an ``NDArray``.
         """
         raise NotImplementedError
@@ -87,7 +87,7 @@ class LayerOutputMinMaxCollector(_RangeCollector):
     """The smallest and the largest number of each output.
 
     Args:
-        quantized_dtype: taken, and not read.
+        quantized_dtype: ignored, as in MXNet.
         include_layer: see :class:`LayerOutputCollector`.
         logger: the same.
     """
@@ -121,8 +121,8 @@ class LayerHistogramCollector(_RangeCollector):
         num_bins: of each histogram, an odd number: 0 lies in the middle of one.
         include_layer: see :class:`LayerOutputCollector`.
         logger: the same.
-        quantized_dtype: integers that are wanted; with ``auto`` and ``uint8`` outputs that are
-            never below 0 have twice as many numbers.
+        quantized_dtype: dtype of the integers; with ``auto`` and ``uint8``, outputs that are never
+            negative use twice as many of them.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class LayerHistogramCollector(_RangeCollector):
         return f"histogram of {values.shape}"
 
     def ranges(self) -> dict[str, Range]:
-        """The ranges whose integers tell most about each output, by relative entropy."""
+        """The ranges whose integers lose the least information about each output (relative entropy)."""
         return {name: self._range(*histogram) for name, histogram in self.hist_dict.items()}
 
     def _range(self, counts: Any, edges: Any, least: float, most: float, end: float) -> Range:
@@ -179,7 +179,7 @@ def levels_for(least: float, quantized_dtype: str, levels: int) -> int:
 
 
 def entropy_threshold(counts: np.ndarray, edges: np.ndarray, levels: int) -> float:
-    """Where a histogram is cut so that ``levels`` numbers tell most about it."""
+    """Where a histogram is clipped so that ``levels`` numbers lose the least information."""
     from mixnet.ndarray import contrib  # its functions are made when they are first asked for
 
     threshold, _ = contrib.calibrate_entropy(
@@ -201,15 +201,15 @@ def combine_histogram(
         new_th: the larger of their absolute values.
 
     Returns:
-        The same five things.
+        The same five values.
     """
     counts, edges, old_min, old_max, old_th = old_hist
     if new_th > old_th:
-        if old_th == 0:  # nothing but zeros so far: bins have no width that could stay
+        if old_th == 0:  # only zeros so far: the bins have no width to keep
             edges = np.linspace(-new_th, new_th, len(counts) + 1)
             old_th = new_th
         else:
-            # Bins keep their width: as many are put on both sides as the range needs.
+            # Bins keep their width: the range grows by whole bins on both sides.
             width = 2 * old_th / len(counts)
             more = int((new_th - old_th) // width + 1)
             old_th = old_th + more * width

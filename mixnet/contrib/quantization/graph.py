@@ -201,7 +201,7 @@ def collector_for(
     own: Any = None,
     logger: logging.Logger | ModuleType | None = None,
 ) -> Any:
-    """What collects the ranges in a mode; None where none are collected."""
+    """The collector of the ranges in a mode; None if none are collected."""
     if calib_mode == "none":
         return None
     if calib_mode == "naive":

@@ -93,16 +93,16 @@ def quantize_model(
         arg_params: its parameters by name.
         aux_params: its states by name.
         data_names: names of the inputs, in the order in which batches have them.
-        label_names: names of labels; not read.
+        label_names: ignored.
         ctx: device on which ranges are measured.
         excluded_sym_names: nodes that stay in floats, also within fused ones.
         excluded_op_names: operators that stay in floats, also within fused ones.
-        calib_mode: how the ranges that integers represent are measured. ``none``: for each batch
-            anew. ``naive``: the smallest and the largest number among the examples.
-            ``entropy``: cut where the integers tell most.
+        calib_mode: how the ranges that integers represent are measured. ``none``: anew for each
+            batch. ``naive``: the smallest and the largest number among the examples.
+            ``entropy``: clipped where the integers lose the least information.
         calib_data: an iterator of examples.
         num_calib_examples: how many of them at most.
-        quantized_dtype: ``int8``, ``uint8``, or ``auto``: ``uint8`` for what is never below 0.
+        quantized_dtype: ``int8``, ``uint8``, or ``auto``: ``uint8`` for outputs that are never negative.
         quantize_mode: ``full``: all operators that can be. ``smart``: layers, and others between layers.
         quantize_granularity: ``tensor-wise``, or ``channel-wise``: fused affine maps have a
             range for each channel, as fused convolutions always do.
@@ -115,7 +115,7 @@ def quantize_model(
         AttributeValueError: an option is unknown, or examples are missing.
         AttributeTypeError: ``sym`` is not a symbol, or ``ctx`` not a device.
     """
-    # Nothing but the arguments is there yet.
+    # locals() holds the arguments alone.
     return _checked("quantize_model", False, **locals())
 
 

@@ -44,8 +44,8 @@ def quantize_net_v2(
 ) -> SymbolBlock:
     """A block that computes with integers of 8 bits, from a trained float one.
 
-    Convolutions are fused with the normalizations, sums and activations that follow them. What
-    comes out predicts only; it is saved with ``export`` and loaded with ``SymbolBlock.imports``.
+    Convolutions are fused with the normalizations, sums and activations that follow them. The
+    result can only predict; ``export`` saves it and ``SymbolBlock.imports`` loads it.
 
     Args:
         network: a ``HybridBlock`` that has its parameters.
@@ -64,7 +64,7 @@ def quantize_net_v2(
         logger: gets messages.
 
     Raises:
-        AttributeTypeError: the network is no ``HybridBlock``.
+        AttributeTypeError: the network is not a ``HybridBlock``.
         AttributeValueError: an option is unknown; examples or shapes are missing.
     """
     if not isinstance(network, HybridBlock):
@@ -157,7 +157,7 @@ def _first_inputs(
     data_shapes: Sequence[DataDesc | tuple[Any, ...]] | None,
     ctx: Context,
 ) -> list[NDArray]:
-    """Arrays with the shapes that the network takes; labels may come behind them."""
+    """Arrays with the shapes that the network takes; labels may follow."""
     if data_shapes is not None:
         listed = data_shapes if isinstance(data_shapes, (list, tuple)) else [data_shapes]
         if listed and all(isinstance(each, int) for each in listed):

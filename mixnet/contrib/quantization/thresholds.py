@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 def optimal_threshold(
     hist_data: Any, quantized_dtype: str, num_quantized_bins: int = LEVELS
 ) -> Threshold:
-    """Where a histogram is cut so that its integers tell most about it, by relative entropy.
+    """Where a histogram is clipped so that its integers lose the least information (relative entropy).
 
     Args:
         hist_data: (counts, edges, smallest, largest, end), as :func:`combine_histogram` returns it.
-        quantized_dtype: ``int8``, ``uint8`` or ``auto``; with the last two, numbers that are never
-            below 0 have twice as many integers.
+        quantized_dtype: ``int8``, ``uint8`` or ``auto``; the last two use twice as many integers for
+            numbers that are never negative.
         num_quantized_bins: how many integers there are.
 
     Returns:
@@ -33,7 +33,7 @@ def optimal_threshold(
         one element.
 
     Raises:
-        AttributeValueError: ``hist_data`` is no such histogram, or has an even number of bins.
+        AttributeValueError: ``hist_data`` is not such a histogram, or has an even number of bins.
     """
     from mixnet.ndarray import contrib  # its functions are made when they are first asked for
 

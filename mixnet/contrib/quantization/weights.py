@@ -34,21 +34,21 @@ def quantize_weights(
 
     It needs no examples: the outputs of layers stay floats, and each call restores a weight
     before it is used. So files and parameters take a quarter or an eighth of their size, but
-    predicting is not faster. Weights that anything but a dense layer or an embedding reads are
-    unchanged. This is an extension: MXNet 1.9.1 cannot read the saved symbol.
+    predicting is not faster. Weights that other operators read, too, are unchanged. This is an
+    extension: MXNet 1.9.1 cannot read the saved symbol.
 
     Args:
         network: a ``HybridBlock`` that was hybridized and called.
         bits: 8 or 4 for each number.
         group_size: how many numbers of a row (an output of a dense layer, a word of an
-            embedding) share a step; by default all. With 4 bits 32 is usual: a large number
-            coarsens no more than its own group.
+            embedding) share a step; by default all. With 4 bits, 32 is usual: a large number then
+            makes only its own group coarser.
         exclude_layers: names of nodes whose weights stay.
         exclude_layers_match: parts of such names.
         ctx: device of the result's parameters.
 
     Raises:
-        AttributeTypeError: the network is no ``HybridBlock``.
+        AttributeTypeError: the network is not a ``HybridBlock``.
         AttributeValueError: ``bits`` is another number; ``group_size`` does not divide a row; or
             there is nothing to quantize.
         MXNetError: the network was not hybridized and called.
@@ -79,9 +79,8 @@ def quantize_weights(
             arrays[f"{name}_step"] = array(step, dtype=step.dtype)
     if not rows:
         raise AttributeValueError(
-            "quantize_weights: the network has no dense layer and no embedding whose weight "
-            "can be quantized; "
-            "quantize_net_v2 quantizes convolutions."
+            "quantize_weights: the network has no dense layer and no embedding whose weight can be "
+            "quantized; quantize_net_v2 quantizes convolutions."
         )
     quantized = type(traced)(rewriting.quantize_weights(traced.graph, rows).heads)
     names = [each for each in traced.list_inputs() if each not in known]
@@ -94,9 +93,9 @@ def _rows(layer: str, weight: np.ndarray, bits: int, group_size: int | None) -> 
         return Rows(bits, size, 1)
     if not isinstance(group_size, int) or group_size <= 0 or size % group_size:
         raise AttributeValueError(
-            f"quantize_weights: group_size={group_size!r:.60} does not divide the {size} "
-            f"numbers in a row of {layer!r}; "
-            f"give a divisor, or leave the layer out with exclude_layers=[{layer!r}]."
+            f"quantize_weights: group_size={group_size!r:.60} does not divide the {size} numbers in a "
+            f"row of {layer!r}; give a divisor, or leave the layer out with "
+            f"exclude_layers=[{layer!r}]."
         )
     return Rows(bits, size, size // group_size)
 
@@ -107,7 +106,7 @@ def _rounded(weight: np.ndarray, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     end = np.abs(parts).max(-1, keepdims=True)
     most = MOST[rows.bits]
     step = (end / most).astype(weight.dtype)
-    step[step == 0] = 1  # a group of zeros, or of numbers that half precision hardly has
+    step[step == 0] = 1  # a group of zeros, or of numbers too small for half precision
     exact = np.round(parts / step.astype(np.float32))
     integers = np.clip(exact, -most, most).astype(np.int8).reshape(len(weight), rows.size)
     return _packed(integers) if rows.bits == 4 else integers, step[..., 0]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mixnet.io.iterator import DataIter
     from mixnet.kvstore.base import KVStoreBase
     from mixnet.module.base_module import BaseModule
-    from mixnet.optimizer.base import Optimizer
+    from mixnet.optimizer.base import Optimizer, OptimizerParams
     from mixnet.symbol.symbol import Symbol
 
 
@@ -96,7 +96,7 @@ class SVRGModule(Module):
         if self._mod_aux is not None:
             self._mod_aux._reset_bind()
 
-    # ---- making ready ---------------------------------------------------------------------------
+    # ---- preparation ----------------------------------------------------------------------------
 
     def bind(
         self,
@@ -108,7 +108,7 @@ class SVRGModule(Module):
         shared_module: BaseModule | None = None,
         grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     ) -> None:
-        """Make executors for both sets of parameters; see ``Module``."""
+        """Create executors for both sets of parameters; see ``Module``."""
         arguments = (
             data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module,
             grad_req,
@@ -131,12 +131,10 @@ class SVRGModule(Module):
         self,
         kvstore: KVStoreBase | str | None = "local",
         optimizer: Optimizer | str = "sgd",
-        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]] = (
-            ("learning_rate", 0.01),
-        ),
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
-        """Make the optimizer, and zeros for the mean gradients; see ``Module``."""
+        """Create the optimizer, and zeros for the mean gradients; see ``Module``."""
         if self.optimizer_initialized and not force_init:
             super().init_optimizer(kvstore, optimizer, optimizer_params, force_init)
             return
@@ -162,7 +160,7 @@ class SVRGModule(Module):
         optimizer: str,
         default_opt: Any,
         kvstore: Any,
-        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]],
+        optimizer_params: OptimizerParams,
     ) -> Any:
         """The optimizer named first, around ``default_opt``, with numbers for all keys."""
         group = self._exec_group
@@ -200,7 +198,7 @@ class SVRGModule(Module):
         """Store the current parameters, and compute the mean gradient of all batches at them.
 
         Args:
-            train_data: the iterator; it is begun anew first.
+            train_data: the iterator; it is reset first.
         """
         self._mod_aux.set_params(*self.get_params())
         train_data.reset()
@@ -268,12 +266,12 @@ class SVRGModule(Module):
         train_data.reset()
 
     def _mx_metric_of_epoch(self, eval_metric: Any) -> Any:
-        """What is logged: the metric since it was last reset, by a callback perhaps."""
+        """The metric since it was last reset, which a callback may have done."""
         return eval_metric.get_name_value()
 
     def prepare(
         self, data_batch: DataBatch, sparse_row_id_fn: Callable[[Any], Any] | None = None
     ) -> None:
-        """Make both sets of parameters ready for a batch; see ``Module``."""
+        """Prepare both sets of parameters for a batch; see ``Module``."""
         super().prepare(data_batch, sparse_row_id_fn=sparse_row_id_fn)
         self._mod_aux.prepare(data_batch, sparse_row_id_fn=sparse_row_id_fn)

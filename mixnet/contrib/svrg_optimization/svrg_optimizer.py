@@ -53,7 +53,7 @@ class _SVRGOptimizer(Optimizer):
         return index if index in self.idx2name.values() else self.idx2name.get(index, index)
 
     def create_state(self, index: Any, weight: NDArray) -> Any:
-        """What the optimizer of a parameter keeps."""
+        """The state that the optimizer of a parameter keeps."""
         return self._of(index).create_state_multi_precision(index, weight)
 
     def update(self, index: Index, weight: NDArray, grad: NDArray, state: object) -> None:

@@ -521,7 +521,7 @@ def _name_layer(error: MXNetError, block: Block) -> None:
 
 
 def _no_prefix(title: str, value: object) -> str:
-    """What to say of a value in the place of a block's prefix."""
+    """The hint for a value in the place of a block's prefix."""
     if isinstance(value, NDArray):
         return (
             f"{title}: prefix must be a string, not an array of shape {value.shape}. Make the block "

@@ -31,7 +31,7 @@ def _begin_states(cells: Any, **kwargs: object) -> list[Any]:
 
 
 class _Composed:
-    """What all cells of cells share."""
+    """The base of cells that contain cells."""
 
     _children: Any
 

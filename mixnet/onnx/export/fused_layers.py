@@ -164,7 +164,7 @@ def _result_extent(b: Builder, call: Call) -> tuple[float, float]:
 
 
 def _result(b: Builder, call: Call, act: object, value: str) -> Any:
-    """What a fused layer gives: sums after an activation, in floats or rounded."""
+    """The results of a fused layer: sums after an activation, in floats or rounded."""
     if call["enable_float_output"]:
         return _activated(b, call, act, value)
     if not _clips_no_more(act, *_result_extent(b, call)):

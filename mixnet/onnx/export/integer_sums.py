@@ -32,7 +32,7 @@ class _Whole:
     end: Any
 
     def step(self, b: Builder, steps: float) -> Any:
-        """What one integer stands for if there are so many up to the end."""
+        """The value of one integer if ``steps`` of them reach the end."""
         return _calculated(b, np.divide, "Div", self.end, np.float32(steps))
 
 

@@ -115,7 +115,7 @@ class _Input:
         self.name: str = info.name
 
     def open_axes(self) -> dict[int, Any]:
-        """What names the extents that stay open where possible, by axis."""
+        """The names of the extents that stay open if possible, by axis."""
         if self.is_fixed:
             return {}
         dims = self.info.type.tensor_type.shape.dim

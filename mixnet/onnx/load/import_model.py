@@ -57,7 +57,7 @@ def load_model(
 def from_proto(
     model: Any, path: str, shapes: Mapping[str, Any] | None = None, fixed: bool = False
 ) -> tuple[Symbol, Arrays, Arrays, list[str], set[str]]:
-    """What :func:`load_model` returns, from a ``ModelProto``.
+    """The result of :func:`load_model`, from a ``ModelProto``.
 
     Args:
         model: of ONNX.

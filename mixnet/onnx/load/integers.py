@@ -1,7 +1,7 @@
 """Readers of quantized operators, computed in floats that hold the whole numbers exactly.
 
-A quantized array is whole numbers here too. What reads it back as floats next to where it was written
-passes gradients on as if nothing had been rounded, so that a quantized network can be trained further.
+A quantized array holds whole numbers here, too. ``DequantizeLinear`` right after ``QuantizeLinear`` passes
+gradients on as if nothing had been rounded, so that a quantized network can be trained further.
 """
 
 from __future__ import annotations
@@ -97,14 +97,14 @@ def _(g: Reading, call: Call) -> Any:
         _floats(g, np.full(1, each, np.dtype(dtype)), scale, zero)
         for each in (limits.min, limits.max)
     )
-    # The gradient is that of cutting off, the number that of rounding as well.
-    cut = g.op("broadcast_minimum", g.op("broadcast_maximum", x, low), high)
-    change = g.op("BlockGrad", g.op("_npi_subtract", out, cut))
-    return g.op("_npi_add", cut, change)
+    # The value is rounded and clipped; the gradient is that of clipping alone.
+    clipped = g.op("broadcast_minimum", g.op("broadcast_maximum", x, low), high)
+    change = g.op("BlockGrad", g.op("_npi_subtract", out, clipped))
+    return g.op("_npi_add", clipped, change)
 
 
 def _whole_floats(g: Reading, value: object, zero: object, terms: int, axis: int | None) -> Any:
-    """Whole numbers less their zero point, in floats that hold sums of products exactly."""
+    """Whole numbers minus their zero point, in floats that hold sums of products exactly."""
     bits = g.dtype(value).itemsize * 8
     fits = not is_open(terms) and terms << 2 * bits <= _EXACT
     dtype = "float32" if fits else "float64"
@@ -122,7 +122,7 @@ def _(g: Reading, call: Call) -> Any:
 
 
 def _factors(g: Reading, values: list[Any], zeros: list[Any]) -> tuple[Any, Any]:
-    """Both factors of a matrix product less their zero points: of rows, and of columns."""
+    """Both factors of a matrix product minus their zero points: of rows, and of columns."""
     terms = g.shape(values[0])[-1]
     sides = (-2, -1)
     a, b = (

@@ -149,7 +149,7 @@ def _(g: Reading, call: Call) -> Any:
     extents = size[2:]
     if is_open(extents):
         raise NotDefinedError("a grid of open height and width is not supported")
-    g.room([*extents, len(extents) + 1])
+    g.checked_shape([*extents, len(extents) + 1])
     aligned = call.get("align_corners", 0)
     axes = [
         np.linspace(-1, 1, n) if aligned and n > 1 else (2 * np.arange(n) + 1) / n - 1

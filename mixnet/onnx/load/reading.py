@@ -66,7 +66,7 @@ class Reading:
         self._reads_alike = False
         """Whether the arrays of the node that is read have equal extents."""
         self._scalars: set[Entry] = set() if outer is None else outer._scalars
-        """What has no axes in the file: a symbol of one axis here."""
+        """Values without axes in the file: symbols of one axis here."""
         self.functions: dict[tuple[str, str], Any] = {} if outer is None else outer.functions
         """The file's own functions by domain and name."""
         self.prefix: str = "" if outer is None else outer.prefix
@@ -158,7 +158,7 @@ class Reading:
             return np.array(np.broadcast_to(array, shape))
         return self.op("_npi_broadcast_to", array, shape=shape)
 
-    def room(self, shape: Sequence[int]) -> tuple[int, ...]:
+    def checked_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         """The shape of an array that a reader is about to make.
 
         Raises:

@@ -58,7 +58,7 @@ def _of_nothing(g: Reading, call: Call, axes: tuple[int, ...]) -> np.ndarray:
     else:
         worst = np.iinfo(dtype).min if largest else np.iinfo(dtype).max
     return np.full_like(
-        np.zeros(g.room(g.shape(call.x)), dtype).sum(
+        np.zeros(g.checked_shape(g.shape(call.x)), dtype).sum(
             axis=axes, keepdims=bool(call.get("keepdims", 1))
         ),
         worst,
@@ -75,7 +75,7 @@ def _(g: Reading, call: Call) -> Any:
     if kind in ("ReduceL2", "ReduceSumSquare"):
         x = g.op("_npi_multiply", x, x)
     if kind == "ReduceLogSumExp" and any(g.shape(x)[a] == 0 for a in axes or ()):
-        zeros = np.zeros(g.room(g.shape(x)), g.dtype(x))
+        zeros = np.zeros(g.checked_shape(g.shape(x)), g.dtype(x))
         return np.full_like(zeros.sum(axis=axes, keepdims=keep), -np.inf)
     if kind == "ReduceLogSumExp":
         return _log_sum_exp(g, x, axes or (), keep)

@@ -33,7 +33,7 @@ def _(g: Reading, call: Call) -> Any:
         old = shape[axis]
         if size == old and scale == 1 and crops.get(axis, (0, 1)) == (0, 1):
             continue
-        g.room((size,) if call.get("mode", "nearest") == "nearest" else (size, old))
+        g.checked_shape((size,) if call.get("mode", "nearest") == "nearest" else (size, old))
         if crops:
             at = _cropped(old, size, *crops[axis])
             beyond = (at < 0) | (at > old - 1)

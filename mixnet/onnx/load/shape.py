@@ -304,7 +304,7 @@ def _filled(g: Reading, call: Call, pads: list[int], fill: object) -> Any:
     sides = [widths.get(axis, (0, 0)) for axis in range(len(shape))]
     if any(side < 0 for pair in sides for side in pair):
         raise NotDefinedError("negative padding with a computed value")
-    g.room([n + before + after for n, (before, after) in zip(shape, sides, strict=True)])
+    g.checked_shape([n + before + after for n, (before, after) in zip(shape, sides, strict=True)])
     inside = np.pad(np.ones(shape, bool), sides)
     padded = g.op("_npi_pad", call.x, pad_width=tuple(sides), mode="constant", constant_value=0.0)
     return g.op("_npi_where", inside, padded, g.op("Cast", fill, dtype=g.dtype(call.x).name))
@@ -352,7 +352,7 @@ def _(g: Reading, call: Call) -> Any:
     dtype = (
         g.dtype(call.x) if code is None else onnx_package().helper.tensor_dtype_to_np_dtype(code)
     )
-    rows, columns = g.room(g.shape(call.x))
+    rows, columns = g.checked_shape(g.shape(call.x))
     return np.eye(rows, columns, call.get("k", 0), dtype)
 
 
@@ -362,7 +362,7 @@ def _(g: Reading, call: Call) -> Any:
     shape = g.shape(call.x)
     if is_open(shape[-2:]):
         return _triangle(g, call.x, k, bool(call.get("upper", 1)))
-    rows, columns = g.room(shape[-2:])
+    rows, columns = g.checked_shape(shape[-2:])
     keep = np.tri(rows, columns, k if not call.get("upper", 1) else k - 1, dtype=bool)
     keep = ~keep if call.get("upper", 1) else keep
     zero = np.zeros(1, g.dtype(call.x))

@@ -87,7 +87,7 @@ class _Windows:
 
     @staticmethod
     def least(dtype: np.dtype) -> float:
-        """What no element is below."""
+        """A number that no element is below."""
         return -np.inf if dtype.kind == "f" else int(np.iinfo(dtype).min)
 
     def pooled(self, g: Reading, x: object, kind: str, counts_padding: bool) -> Any:
@@ -221,7 +221,7 @@ def _(g: Reading, call: Call) -> Any:
         )
     ]
     size = math.prod(inner)
-    zeros = np.zeros(g.room([size]), g.dtype(call.x))
+    zeros = np.zeros(g.checked_shape([size]), g.dtype(call.x))
     flat = g.op("Reshape", call.x, shape=(-1,))
     at = g.op("Reshape", g.op("Cast", call.inputs[1], dtype="int64"), shape=(1, -1))
     filled = g.op("_scatter_set_nd", zeros, flat, at, shape=(size,))

@@ -292,24 +292,11 @@ def rnn(
 
     Source: MXNet operator ``RNN``.
     """
-    if projection_size and mode != "lstm":
-        raise OperatorValueError(
-            f"RNN: projection_size={projection_size} with mode={mode!r}; only 'lstm' has a "
-            f"projection. Leave it out."
-        )
-    _check_data(data.shape)
-    expected = rnn_shapes(data.shape, state_size, num_layers, bidirectional, mode, projection_size)
     arrays = {
         "parameters": parameters, "state": state, "state_cell": state_cell,
         "sequence_length": sequence_length,
     }  # fmt: skip
-    _check_arrays(
-        arrays,
-        expected,
-        f"data {data.shape} (time, batch, units), state_size={state_size}, "
-        f"num_layers={num_layers}, mode={mode!r}, bidirectional={bidirectional}, "
-        f"projection_size={projection_size}",
-    )
+    _check(arrays, data.shape, state_size, num_layers, bidirectional, mode, projection_size)
     step = _STEPS.get(mode) or _lstm(lstm_state_clip_min, lstm_state_clip_max, lstm_state_clip_nan)
     directions = 1 + bidirectional
     lengths = None if sequence_length is None else sequence_length.astype(jnp.int32)
@@ -346,13 +333,28 @@ def rnn(
     return data, *(jnp.concatenate(each) for each in states if each[0] is not None)
 
 
-def _check_arrays(
-    arrays: Mapping[str, Any], expected: Mapping[str, tuple[int, ...]], call: str
+def _check(
+    arrays: Mapping[str, Any],
+    data: tuple[int, ...],
+    state_size: int,
+    num_layers: int,
+    bidirectional: bool,
+    mode: str,
+    projection_size: int | None,
 ) -> None:
+    """Refuse settings that contradict each other, and arrays of other shapes than follow from them."""
+    if projection_size and mode != "lstm":
+        raise OperatorValueError(
+            f"RNN: projection_size={projection_size} with mode={mode!r}; only 'lstm' has a "
+            f"projection. Leave it out."
+        )
+    expected = rnn_shapes(data, state_size, num_layers, bidirectional, mode, projection_size)
     for name, array in arrays.items():
         if array is not None and array.shape != expected[name]:
             raise ShapeError(
-                f"RNN: {name} is {array.shape}, but {expected[name]} follows from {call}."
+                f"RNN: {name} is {array.shape}, but {expected[name]} follows from data {data} "
+                f"(time, batch, units), state_size={state_size}, num_layers={num_layers}, "
+                f"mode={mode!r}, bidirectional={bidirectional}, projection_size={projection_size}."
             )
 
 
@@ -408,8 +410,7 @@ def rnn_shapes(
     Raises:
         ShapeError: the data has other axes.
     """
-    if len(data) != 3:
-        raise ShapeError(f"RNN: data is {data}; give it (time, batch, units).")
+    _check_data(data)
     layout = part_shapes(data[2], state_size, num_layers, bidirectional, mode, projection_size)
     rows = num_layers * (1 + bidirectional)
     return {
@@ -432,7 +433,6 @@ def _(inputs, outputs, mode, state_size, num_layers, bidirectional):
 
 @rnn.infer_inputs
 def _(data, *, state_size, num_layers, bidirectional, mode, projection_size):
-    _check_data(data)
     return rnn_shapes(data, state_size, num_layers, bidirectional, mode, projection_size)
 
 

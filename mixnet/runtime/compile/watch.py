@@ -22,7 +22,7 @@ from mixnet.units import time_text
 
 @dataclass(slots=True)
 class _Line:
-    """What a line of user code has compiled on a device."""
+    """The programs that a line of user code has compiled on a device."""
 
     programs: int = 0
     last_key: ProgramKey | None = None

@@ -1,3 +1,3 @@
-"""What concerns several devices, or the host and a device: sums, copies, meetings, programs in flight,
+"""Work between several devices, or between the host and a device: sums, copies, meetings, programs in flight,
 memory.
 """

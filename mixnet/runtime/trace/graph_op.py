@@ -111,7 +111,7 @@ class GraphOp(Operator):
     def demands(
         self, statics: Statics, known: tuple[Known, ...], scalars: Sequence[float]
     ) -> Demands:
-        """What the host draws for a run."""
+        """The random numbers that the host draws for a run."""
         assert self.key is not None
         if known not in self._demands:
             if len(self._demands) >= _MOST_DEMANDS:

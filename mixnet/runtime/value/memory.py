@@ -23,7 +23,7 @@ SHOWN = 8
 
 
 before_listing: list[Callable[[], None]] = []
-"""What is called before arrays are listed: it makes arrays of contents that are not JAX arrays yet."""
+"""Functions to call before arrays are listed: they make JAX arrays of contents that are not yet."""
 
 
 def device_arrays(platform: str) -> list[jax.Array]:

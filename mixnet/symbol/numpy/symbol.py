@@ -168,7 +168,7 @@ _OF_EVERY_METHOD = {
     "args": "the other arguments of the function, in its order.",
     "kwargs": "the same by name.",
 }
-"""What each method takes: the arguments of the function of its name, but the first."""
+"""The arguments of each method: those of the function of its name, but the first."""
 
 
 _REDUCED = {"axis": None, "keepdims": False}

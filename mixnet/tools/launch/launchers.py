@@ -12,7 +12,7 @@ from mixnet.tools.launch.plan import LaunchError, Plan, Process, name_of
 
 
 def processes(plan: Plan) -> list[Process]:
-    """What to start for a plan, the scheduler first."""
+    """The processes to start for a plan, the scheduler first."""
     local = () if plan.launcher == "ssh" else _servers(plan)
     return [_scheduler(plan), *local, *LAUNCHERS[plan.launcher](plan)]
 
@@ -23,7 +23,7 @@ def _scheduler(plan: Plan) -> Process:
 
 
 def _servers(plan: Plan) -> list[Process]:
-    """Servers on this machine; what is started elsewhere by other programs are workers alone."""
+    """Servers on this machine; programs such as mpirun and srun start workers alone."""
     command = plan.command if plan.launcher == "local" else (sys.executable, "-c", "import mixnet")
     return [
         Process(
@@ -82,7 +82,7 @@ def _mpi(plan: Plan) -> list[Process]:
     # Numbers come from mpirun itself: OMPI_COMM_WORLD_RANK or PMI_RANK.
     env = {**plan.passed_on(), **plan.variables("worker")}
     hosts = ("--host", ",".join(map(name_of, plan.hosts))) if plan.hosts else ("--oversubscribe",)
-    exports = [part for name in sorted(env) for part in ("-x", name)]
+    passed_on = [part for name in sorted(env) for part in ("-x", name)]
     folder = ("--wdir", plan.folder) if plan.folder else ()
     command = (
         "mpirun",
@@ -91,7 +91,7 @@ def _mpi(plan: Plan) -> list[Process]:
         "--tag-output",
         *hosts,
         *folder,
-        *exports,
+        *passed_on,
         *plan.command,
     )
     return [Process("mpirun", command, env, tag=r"\[[^\s\[\],]+,(\d+)\]<std(?:out|err)>:")]
@@ -132,7 +132,7 @@ def _sge(plan: Plan) -> list[Process]:
 def _yarn(plan: Plan) -> list[Process]:
     # The distributed shell gives containers no numbers: the scheduler does.
     env = {**plan.passed_on(), **plan.variables("worker")}
-    exports = [part for name in sorted(env) for part in ("-shell_env", f"{name}={env[name]}")]
+    passed_on = [part for name in sorted(env) for part in ("-shell_env", f"{name}={env[name]}")]
     shell = "org.apache.hadoop.yarn.applications.distributedshell.Client"
     command = (
         "yarn",
@@ -143,7 +143,7 @@ def _yarn(plan: Plan) -> list[Process]:
         ),
         "-num_containers",
         str(plan.workers),
-        *exports,
+        *passed_on,
         "-shell_command",
         shlex.join(plan.command),
     )
@@ -168,7 +168,7 @@ LAUNCHERS: dict[str, Callable[[Plan], list[Process]]] = {
 
 
 _MANIFEST = """\
-# kubectl apply -f this file; the image must hold mixnet and the program.
+# kubectl apply -f this file; the image must contain mixnet and the program.
 apiVersion: v1
 kind: Service
 metadata:

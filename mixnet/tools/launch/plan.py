@@ -84,7 +84,7 @@ class Process:
 
 @dataclass(frozen=True)
 class Plan:
-    """What was asked for on the command line.
+    """A job to launch, as the command line describes it.
 
     Args:
         command: the program.
@@ -113,7 +113,7 @@ class Plan:
     for_servers: Mapping[str, str] = field(default_factory=dict)
 
     def variables(self, role: str, rank: int | None = None) -> dict[str, str]:
-        """What a process knows of the job: its environment variables."""
+        """The environment variables that describe the job to a process."""
         variables = {
             "DMLC_ROLE": role,
             "DMLC_PS_ROOT_URI": self.root,

@@ -20,15 +20,15 @@ _NO_FOLDER = 68
 _LOOK = (
     "import socket, mixnet.libinfo, jax; "
     "socket.create_connection(({root!r}, {port}), 10).close(); "
-    "print('found', mixnet.libinfo._PACKAGE_VERSION, jax.__version__)"
+    "print(mixnet.libinfo._PACKAGE_VERSION, jax.__version__)"
 )
 
 
 def check(plan: Plan) -> None:
-    """Look at all machines at once.
+    """Check all machines at once.
 
     Raises:
-        LaunchError: says of each machine what is wrong with it.
+        LaunchError: names each machine that cannot take part, and why.
     """
     hosts = list(dict.fromkeys(plan.hosts))
     if plan.launcher != "ssh" or not hosts:
@@ -65,8 +65,8 @@ def _problem(plan: Plan, host: str) -> str:
 
 
 def _script(plan: Plan) -> str:
-    """Looks for Python where a worker will, in its folder and with its variables."""
-    # A folder that will be copied need not be there yet.
+    """A script that looks for Python as a worker will, in its folder and with its variables."""
+    # A folder that will be copied need not exist yet.
     missing = "true" if plan.folder else f"exit {_NO_FOLDER}"
     folder = f"cd {shlex.quote(plan.folder or os.getcwd())} 2>/dev/null || {missing}"
     look = _LOOK.format(root=plan.root, port=plan.port)
@@ -89,17 +89,16 @@ def _judged(host: str, plan: Plan, code: int, out: str, error: str) -> str:
         )
     if code and ("refused" in last or "timed out" in last or "unreachable" in last.lower()):
         return (
-            f"  {host}: it does not reach this machine at {plan.root}:{plan.port}: {last}. Is "
-            "there a firewall, "
-            f"or another network? DMLC_INTERFACE names the one to use."
+            f"  {host}: it does not reach this machine at {plan.root}:{plan.port}: {last}. Is there a "
+            f"firewall, or another network? DMLC_INTERFACE names the one to use."
         )
     if code:
         return f"  {host}: Python, mixnet or JAX is missing there: {last}"
     jax = metadata.version("jax")  # which need not be imported here
-    local, remote = ["found", _PACKAGE_VERSION, jax], out.split()[-3:]
-    if local != remote:
+    remote = out.split()[-2:]
+    if remote != [_PACKAGE_VERSION, jax]:
         return (
-            f"  {host}: mixnet {remote[-2:][0]} and JAX {remote[-1]}, here mixnet {_PACKAGE_VERSION} and "
-            f"JAX {jax}. Install the same versions."
+            f"  {host}: mixnet {' and JAX '.join(remote)}, here mixnet {_PACKAGE_VERSION} and JAX {jax}. "
+            f"Install the same versions."
         )
     return ""

@@ -278,7 +278,7 @@ def _is_of_another(code: int | None) -> bool:
 
 
 def _meaning(code: int) -> str:
-    """What an exit code of a shell means."""
+    """The meaning of a shell's exit code."""
     if code > 128 and code - 128 in signal.Signals._value2member_map_:
         return f"killed by {signal.Signals(code - 128).name}"
     return f"exit code {code}"

@@ -52,7 +52,7 @@ class Series:
 
     @property
     def group(self) -> str:
-        """What it is a curve of: ``accuracy`` for ``training accuracy`` and ``val_accuracy``."""
+        """The quantity of the curve: ``accuracy`` for ``training accuracy`` and ``val_accuracy``."""
         return _SET.sub("", self.name) or self.name
 
     def add(self, step: int, value: float) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def other_run(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """What a board shows of another one: its title, and its curves without their extremes."""
+    """The data that a board shows of another one: its title, and its curves without their extremes."""
     columns = ("name", "group", "step", "value")
     return {
         "title": payload["title"],

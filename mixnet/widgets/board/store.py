@@ -201,7 +201,7 @@ def _drawn(
     known: dict[int, dict[str, Any]],
     wait: bool,
 ) -> dict[int, dict[str, Any]]:
-    """What is sent of histograms or images, by their numbers; those that are pending come later."""
+    """Histograms or images to send, by their numbers; those that are pending are sent later."""
     drawn = {}
     for name, step, array, place in entries:
         if place in known:

@@ -151,7 +151,7 @@ class TrainingBoard(View):
             return
         self._of_live().hold()
         try:
-            # The page is told once the loop waits: one that was told earlier would show "running".
+            # Only once the loop waits: a page that is updated earlier would show "running".
             self._control.obey(self._sender.wake)
         finally:
             self._of_live().clock()  # waiting is no part of the throughput

@@ -23,7 +23,7 @@ def program_names(pictured: Pictured) -> dict[str, str]:
             not path and not row["name"].startswith(network_prefix or "/")
         ):
             continue
-        # Where there is a loss, the network itself stands in a block of its name.
+        # If there is a loss, the network itself is a block under its own name.
         is_whole = (
             bool(network_prefix) and pictured.blocks.get(path[:1], ("", ""))[1] == network_prefix
         )

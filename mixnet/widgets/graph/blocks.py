@@ -19,7 +19,7 @@ class Block:
 
     Args:
         label: shown.
-        parent: number of the block that it stands in, -1 for none.
+        parent: number of the block that contains it, -1 for none.
         repeat: how many equal blocks it folds; 0 for a block of the network.
         kind: class of the Gluon block, or empty.
         prefix: what names of nodes in it begin with.
@@ -35,7 +35,7 @@ class Block:
 def blocks_of(
     rows: Sequence[Mapping[str, Any]], kinds: Mapping[Path, tuple[str, str]]
 ) -> tuple[list[Block], list[int]]:
-    """Blocks, parents before children, and for each row the block that it stands in, -1 for none.
+    """Blocks, parents before children, and for each row the block that contains it, -1 for none.
 
     A block of fewer than two operations is no box of its own, and neither is one that holds all that its
     parent holds.
@@ -190,7 +190,7 @@ def _folds(
 
 
 def _plain(look: Any) -> Any:
-    """What a block does, its labels without their numbers: ``conv3`` and ``conv4`` are equal."""
+    """The operations of a block, with labels without numbers: ``conv3`` and ``conv4`` are equal."""
     return tuple(
         (op, attributes, outputs, tuple(re.sub(r"\d+", "", part) for part in inner))
         for op, attributes, outputs, inner in look
@@ -198,6 +198,6 @@ def _plain(look: Any) -> Any:
 
 
 def _stem(labels: Sequence[str]) -> str:
-    """What labels have in common: ``unit`` of ``unit2``, ``unit3``."""
+    """The common part of labels: ``unit`` of ``unit2``, ``unit3``."""
     stems = {re.sub(r"[\s_#]*\d+$", "", label) for label in labels}
     return stems.pop() if len(stems) == 1 and "" not in stems else labels[0]

@@ -105,7 +105,7 @@ class Calls:
             stack += [entry.node for entry in node.inputs]
 
     def note(self, output: object) -> None:
-        """What is left below the output belongs to the network itself."""
+        """Assign the remaining operations below the output to the network itself."""
         self._note(output, (), set())
 
     def noted(self, forward: Callable[..., Any]) -> Callable[..., Any]:

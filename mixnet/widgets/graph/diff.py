@@ -64,7 +64,7 @@ def difference(before: Pictured, after: Pictured) -> tuple[Pictured, dict[str, l
 def _fate(
     name: str, merged: Mapping[str, str], expanded: Mapping[str, list[str]]
 ) -> tuple[int, str]:
-    """What became of a node that is gone."""
+    """How a node has disappeared: merged, expanded or removed, and into what."""
     if name in merged:
         return MERGED, f"into {merged[name]}"
     if name in expanded:

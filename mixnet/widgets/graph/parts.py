@@ -1,4 +1,4 @@
-"""What a network's backend computes of it."""
+"""The parts of a network that its backend computes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Parts:
         return f"{computes}, {device}" if device else computes
 
     def note(self) -> str:
-        """What a reader should know; empty without a backend."""
+        """Notes for the reader; empty without a backend."""
         if not self.backend:
             return ""
         if not self.of:

@@ -230,7 +230,7 @@ class Reader:
         return f"{self.payload['strings'][index[0]]}:{index[1]}"
 
     def label(self, node: int) -> str:
-        """What the node's box says: where it stands in the program, or its name without what the
+        """The text of the node's box: its place in the program, or its name without what the
         names of its block, or all, begin with (as in model.js).
         """
         block = self.blocks[node]
@@ -240,7 +240,7 @@ class Reader:
         return known or plain_name(self.names[node], [prefix, self.payload["prefix"]])
 
     def outermost(self, node: int) -> int:
-        """The outermost closed block that a node stands in, -1 for none."""
+        """The outermost closed block that contains a node, -1 for none."""
         block, outer = self.blocks[node], -1
         while block >= 0:
             if block not in self.opened:

@@ -29,7 +29,7 @@ def picture(
     room: tuple[float, float] = (_WIDEST, math.inf),
     selected: int | None = None,
 ) -> str:
-    """The picture: boxes for the outermost closed blocks and for what stands beside them.
+    """The picture: boxes for the outermost closed blocks and for nodes beside them.
 
     Args:
         payload: of a ``GraphView``.
@@ -130,7 +130,7 @@ def _window(
 
 
 def _boxes(read: Reader) -> tuple[list[int], dict[int, int]]:
-    """What each box is, a node or ``~block``, and the box in which each node is."""
+    """The content of each box, a node or ``~block``, and the box of each node."""
     box_of: dict[int, int] = {}
     number: dict[int, int] = {}
     for node, part in enumerate(read.parts):

@@ -25,7 +25,7 @@ class Pictured:
     Args:
         title: what it is a graph of.
         kind: ``symbol``, ``block``, ``pending``, ``function``, ``graph`` or ``difference``.
-        rows: the nodes; ``path`` is the block that each stands in, ``device`` where it runs.
+        rows: the nodes; ``path`` is the block of each, ``device`` where it runs.
         heads: pairs of node and output.
         blocks: by path the class of a block, and what the names in it begin with.
         notes: what a reader should know.
@@ -88,7 +88,7 @@ def path_in(name: str) -> Path:
 
 
 def common_prefix(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What the names of all operations begin with, up to an underscore: ``lenet_``."""
+    """The common prefix of the names of all operations, up to an underscore: ``lenet_``."""
     words = [row["name"].split("_")[:-1] for row in _forward(rows) if not _is_automatic(row)]
     shared = takewhile(lambda column: len(set(column)) == 1, zip(*words, strict=False))
     first = [column[0] for column in shared]
@@ -108,7 +108,7 @@ def _is_automatic(row: Mapping[str, Any]) -> bool:
 def prefix_paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, Path]:
     """Blocks by name: prefixes up to an underscore that several operations share.
 
-    ``stage1_unit1_conv1`` stands in ``unit1`` of ``stage1`` where others do. Names that the
+    ``stage1_unit1_conv1`` belongs to ``unit1`` of ``stage1`` if other nodes do, too. Names that the
     library has given, such as ``elemwise_add0``, say nothing.
     """
     parts: dict[str, list[str]] = {}

@@ -59,7 +59,7 @@ class GraphView(View):
         "double-click a block to open it."
     )
     _pictured: Pictured | None = None
-    """What :meth:`measure` runs; None for a difference and for a stored payload."""
+    """The network that :meth:`measure` runs; None for a difference and for a stored payload."""
 
     def __init__(
         self,

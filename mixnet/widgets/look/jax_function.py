@@ -71,7 +71,7 @@ class Primitive(Operator):
         return list(self._specs)
 
     def apply(self, statics: Statics, arrays: Any, scalars: Any = ()) -> tuple[Any, ...]:
-        """What the equation computes."""
+        """The results of the equation."""
         names = [each for each in self.equation.invars if not isinstance(each, Literal)]
         # An equation may read one array twice.
         values = {
@@ -88,7 +88,7 @@ class Primitive(Operator):
 
 
 class Constant(Operator):
-    """A value that stands in a program."""
+    """A constant of a program."""
 
     name = "constant"
 

@@ -98,7 +98,7 @@ class Run:
             engine.wait_for_var(variables[node])
 
     def _call(self, node: Node) -> tuple[Any, list[Any]]:
-        """What runs a node, and what it takes behind its arrays: a stream of random numbers, and numbers."""
+        """The function that runs a node, and its arguments after the arrays: a random stream, and numbers."""
         run_on_host = node.op.run_on_host
         if run_on_host is not None:
             return lambda *arrays: run_on_host(arrays), []

@@ -36,7 +36,7 @@ Values = Mapping[str, np.ndarray]
 
 @dataclass
 class Subject:
-    """What is looked at.
+    """What ``mx.look`` shows.
 
     Args:
         pictured: the rows of its graph.

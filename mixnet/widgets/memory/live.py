@@ -188,7 +188,7 @@ _MOST_HOLDERS = 8  # arrays whose holders are looked for
 
 
 def _holders(log: MemoryLog, allocations: list[Allocation]) -> dict[str, list[str]]:
-    """What refers to the largest live arrays, by their number in the view."""
+    """The objects that refer to the largest live arrays, by the arrays' numbers in the view."""
     alive = {record.id: key for key, record in log._known.copy().items()}
     if len(allocations) > LIMIT:
         return {}

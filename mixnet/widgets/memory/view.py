@@ -194,7 +194,7 @@ def _labels(
     target: object, inputs: Sequence[Any], train: bool, loss: object, shapes: Mapping[str, Any],
     boundary: FrameType,
 ) -> dict[str, str]:  # fmt: skip
-    """What the operations are called in the program; a plan can be shown without."""
+    """The names of the operations in the program; a plan can be shown without."""
     try:
         return program_names(pictured(target, inputs, train, loss, shapes, boundary))
     except MXNetError:

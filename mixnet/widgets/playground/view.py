@@ -106,7 +106,7 @@ class Playground(Look):
 
     _losses: list[float]
 
-    # ---- what is done -----------------------------------------------------------------------------
+    # ---- actions ----------------------------------------------------------------------------------
 
     def step(self, n: int = 1, *batch: NDArray) -> float:
         """Train for some steps, then show the numbers.

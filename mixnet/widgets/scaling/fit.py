@@ -190,7 +190,9 @@ def _computing(point: dict[str, Any], batch: float) -> float:
 
 
 def _least_squares(columns: dict[str, np.ndarray], seconds: np.ndarray) -> dict[str, float]:
-    """Least squares of relative errors; what comes out negative is left out and the rest solved again."""
+    """Least squares of relative errors; columns with negative results are dropped, and the rest solved
+    again.
+    """
     names = list(columns)
     while names:
         matrix = np.stack([columns[name] / seconds for name in names], axis=1)

@@ -171,8 +171,8 @@ def model_text(model: dict[str, Any]) -> str:
 
 
 def bar_rows(payload: dict[str, Any]) -> list[tuple[str, dict[str, float], float]]:
-    """What is drawn as bars: a text, the seconds of parts, and of the whole step as it was
-    measured (0: it was not).
+    """The bars: a text, the seconds of the parts, and the measured seconds of the whole step (0 if it
+    was not measured).
     """
     model, rows = payload["model"], []
     for run in payload["runs"]:

@@ -273,7 +273,7 @@ def _checked(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _use(model: Mapping[str, Any], n: int) -> str:
-    """What a point was for in a model that was calibrated on two of them."""
+    """The role of a point in a model that was calibrated on two of them."""
     if "calibrated" not in model:
         return ""
     return "calibrates" if n in model["calibrated"] else "checks"
@@ -370,7 +370,7 @@ def _sliders(runs: list[dict[str, Any]], model: dict[str, Any] | None) -> list[d
 
 
 def _of_epoch(samples: float, price: float) -> list[dict[str, Any]]:
-    """What an epoch takes and costs: sliders that leave the model as it is."""
+    """The time and the price of an epoch: sliders that leave the model as it is."""
     value = round(math.log10(samples), 3)
     return [
         {"id": "samples", "min": 2, "max": 10, "step": 0.05, "value": value, "log": True, "exact": samples},

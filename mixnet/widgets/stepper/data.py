@@ -254,7 +254,7 @@ def _is_in(name: str, fused: str) -> bool:
 
 
 def _across(names: list[str], later: list[dict[str, list[int]]]) -> dict[str, list[int]]:
-    """What the nodes of a block's own graph are, by their names in the graph of the whole call."""
+    """The nodes of a block's own graph, by their names in the graph of the whole call."""
     inside: dict[str, list[int]] = {}
     for step in reversed(later):  # the earliest step wins: there most of the nodes still are
         by_last: dict[str, list[int]] = {}

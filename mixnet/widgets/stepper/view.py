@@ -188,7 +188,7 @@ def _operations(program: dict[str, Any], graph: int) -> int:
 
 
 def _entries(target: object) -> list[dict[str, Any]]:
-    """What a block has compiled so far, oldest first, each with its reasons."""
+    """The programs that a block has compiled so far, oldest first, each with its reasons."""
     if not isinstance(target, HybridBlock):
         return []
     rows: list[dict[str, Any]] = []

@@ -81,7 +81,7 @@ def why(thing: object = None, name: str | None = None) -> Answers:
 
 
 def _of_line(line: str) -> Answers:
-    """What a line of the program had compiled and interpreted.
+    """Answers about the programs of a line, compiled or interpreted.
 
     Raises:
         MXNetError: nothing of this line is recorded.

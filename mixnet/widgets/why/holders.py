@@ -25,7 +25,7 @@ _MANY = 2000  # things that refer to the array, until the walk is given up
 
 
 def of_array(array: NDArray) -> Answer:
-    """What holds an array; this computes nothing."""
+    """The objects that keep an array alive; this computes nothing."""
     value = array._value
     about = f"{value.spec.dtype.name}{list(value.spec.shape)} on {value.spec.context}"
     [holding] = holders([[array, value, *([] if value.array is None else [value.array])]])
@@ -43,14 +43,14 @@ def of_array(array: NDArray) -> Answer:
 
 
 def of_buffers(buffers: Sequence[Any]) -> list[list[str]]:
-    """What holds each of these JAX arrays."""
+    """The objects that keep each of these JAX arrays alive."""
     return holders([[each] for each in buffers])
 
 
 def holders(starts: Sequence[Iterable[Any]]) -> list[list[str]]:
-    """What holds each of some contents, in words; the project's own objects on the way are passed through.
+    """The objects that keep each of these contents alive, in words, without mixnet's own in between.
 
-    All are followed at once: Python looks through every object that there is for what refers to one.
+    All are followed at once, since Python searches every existing object for references to one.
 
     Args:
         starts: for each content its handles, values or JAX arrays.

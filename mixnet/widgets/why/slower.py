@@ -9,7 +9,7 @@ from mixnet.widgets.scaling.model import step_parts
 from mixnet.widgets.why.question import Payload, question
 
 LEAST = 0.02
-"""Differences below this share of a step are noise and are not explained."""
+"""Smaller differences, as a share of a step, are noise and are not explained."""
 
 
 @question("mixnet.scaling/1", "slower", "Why slower than the model?")

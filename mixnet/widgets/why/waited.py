@@ -89,7 +89,7 @@ def _answer(run: Payload, op: int, causes: list[tuple[int, int, bool]], lanes: _
 
 
 class _Lanes:
-    """What ran in each thread, and what each task used."""
+    """The tasks that ran in each thread, and the variables that each used."""
 
     def __init__(self, run: Payload):
         ops = run["ops"]

@@ -350,7 +350,7 @@ def test_a_traced_loop_over_an_mx_np_array_is_the_same_in_a_file(tmp_path: Any) 
     assert last.shape == ()
 
 
-def test_inputs_of_a_branch_stand_in_the_order_in_which_it_reads_them() -> None:
+def test_inputs_of_a_branch_are_in_the_order_in_which_it_reads_them() -> None:
     q, a, b = (sym.var(name) for name in "qab")
     chosen = sym.contrib.cond(sym.sum(q) > 1, lambda: a * b, lambda: sym.var("q"))
     assert chosen.list_arguments() == ["q", "a", "b", "q"]

@@ -3,14 +3,14 @@
 from mixnet.contrib.amp.lists.declared import conditional, in_half, losses
 
 # Names that MXNet lists separately from the operator that they stand for.
-_TAKE_WHAT_COMES = ["_add", "_sparse_FullyConnected", "_sparse_concat", "_sparse_sinh"]
+_OF_ANY_PRECISION = ["_add", "_sparse_FullyConnected", "_sparse_concat", "_sparse_sinh"]
 _SPARSE_SUM = "_sparse_sum"
 
-# Under ``also`` stand the names of operators that are not here.
+# ``include`` lists names that MXNet has and mixnet does not.
 FP16_FP32_FUNCS = in_half(
     None,
     include=[
-        *_TAKE_WHAT_COMES,
+        *_OF_ANY_PRECISION,
         "CuDNNBatchNorm",
         "_CachedOp",
         "_CrossDeviceCopy",
@@ -32,11 +32,11 @@ FP16_FP32_FUNCS = in_half(
 )
 """Operators that compute in the precision of their inputs."""
 
-FP16_FUNCS = in_half("low", exclude=_TAKE_WHAT_COMES)
+FP16_FUNCS = in_half("low", exclude=_OF_ANY_PRECISION)
 """Operators that compute in float16."""
 
 FP32_FUNCS = in_half(
-    "full", include=["_NDArray", "_Native"], exclude=[*_TAKE_WHAT_COMES, _SPARSE_SUM]
+    "full", include=["_NDArray", "_Native"], exclude=[*_OF_ANY_PRECISION, _SPARSE_SUM]
 )
 """Operators that need float32."""
 
@@ -54,7 +54,7 @@ WIDEST_TYPE_CASTS = in_half(
         "_contrib_dgl_subgraph",
         "_contrib_edge_id",
     ],
-    exclude=_TAKE_WHAT_COMES,
+    exclude=_OF_ANY_PRECISION,
 )
 """Operators whose inputs all get the widest precision among them."""
 

@@ -1,4 +1,4 @@
-"""What the classifiers of images have in common."""
+"""The base of the image classifiers."""
 
 from __future__ import annotations
 
