@@ -233,15 +233,15 @@ def test_arguments_are_listed_once_after_batches_of_several_sizes() -> None:
 
 def test_a_callback_may_make_the_array_again_from_its_handle() -> None:
     """As MXNet's own monitor does, which programs copy."""
-    seen = []
+    monitored = []
 
     def collect(name: Any, array: Any) -> None:
         array = ctypes.cast(array, NDArrayHandle)
         array = mx.nd.NDArray(array, writable=False)
-        seen.append((name, array.asnumpy().tolist()))
+        monitored.append((name, array.asnumpy().tolist()))
 
     executor = (mx.sym.Variable("a") * 2).simple_bind(mx.cpu(), a=(2,))
     executor.set_monitor_callback(collect)
     executor.forward(is_train=True, a=mx.nd.array([3, 4]))
     executor.backward(mx.nd.ones((2,)))
-    assert seen[0] == ("_mulscalar0_output", [6, 8]) and all(values for _, values in seen)
+    assert monitored[0] == ("_mulscalar0_output", [6, 8]) and all(values for _, values in monitored)
