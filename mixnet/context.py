@@ -15,11 +15,12 @@ from mixnet.base import (
     ContextError,
     ContextKindError,
     UnknownNameError,
+    _MXClassPropertyMetaClass,
     classproperty,
 )
 from mixnet.base import with_metaclass as with_metaclass
 from mixnet.process.scopes import Entries, Exit
-from mixnet.process.tasks import PerTask
+from mixnet.process.tasks import PerTask, read, write
 
 
 class _OfThread(threading.local):
@@ -33,6 +34,18 @@ class _OfThread(threading.local):
 _current = _OfThread()
 
 
+class _OfPrograms:
+    """``Context._default_ctx``, whose ``value`` is the current context of the thread."""
+
+    @property
+    def value(self) -> Context:
+        return current_context()
+
+    @value.setter
+    def value(self, context: Context) -> None:
+        set_default(context)
+
+
 class _UnknownDeviceError(ContextError, UnknownNameError, mxnet_name="KeyError"):
     """A device type that does not exist."""
 
@@ -41,7 +54,7 @@ class _DeviceNumberError(ContextError, AttributeTypeError, mxnet_name="TypeError
     """The number of a device is not a number."""
 
 
-class Context:
+class Context(metaclass=_MXClassPropertyMetaClass):
     """A device, as ``mx.cpu(0)`` or ``mx.gpu(1)``; ``with context:`` makes it the current one.
 
     Args:
@@ -52,6 +65,7 @@ class Context:
     devtype2str: ClassVar[dict[int, str]] = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
     devstr2type: ClassVar[dict[str, int]] = {name: code for code, name in devtype2str.items()}
     _contexts: ClassVar[dict[tuple[str, int], Context]] = {}
+    _default_ctx = _OfPrograms()
 
     device_typeid: int
     device_id: int
@@ -148,7 +162,14 @@ class Context:
     def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"
 
-    default_ctx: Any = classproperty(lambda cls: current_context())
+    @classproperty
+    def default_ctx(cls) -> Context:
+        """The current context; setting it is ``mx.test_utils.set_default_context``."""
+        return current_context()
+
+    @default_ctx.setter  # type: ignore[no-redef]
+    def default_ctx(cls, context: Context) -> None:
+        set_default(context)
 
 
 def cpu(device_id: int = 0) -> Context:
@@ -223,8 +244,11 @@ def as_context(value: object) -> Context:
 
 
 def set_default(context: Context) -> None:
-    """Change what ``current_context()`` is in this thread outside of any ``with context:``."""
-    _current.default = Context(context)
+    """Change what ``current_context()`` is in this thread: until its ``with context:`` ends, if in one."""
+    if read(_current, "innermost") is None:
+        _current.default = Context(context)
+    else:
+        write(_current, "innermost", Context(context))
 
 
 def set_cpu_devices(count: int) -> None:

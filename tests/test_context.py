@@ -52,6 +52,28 @@ def test_the_default_context() -> None:
     assert mx.Context.default_ctx is mx.cpu(0)
     with mx.cpu(1):
         assert mx.Context.default_ctx is mx.current_context() is mx.cpu(1)
+        assert mx.Context._default_ctx.value is mx.cpu(1)
+
+
+def test_the_default_context_is_set_as_old_programs_set_it() -> None:
+    try:
+        mx.Context.default_ctx = mx.cpu(3)
+        assert mx.current_context() is mx.nd.zeros(1).context is mx.cpu(3)
+        mx.Context._default_ctx.value = mx.cpu(4)
+        assert mx.current_context() is mx.Context.default_ctx is mx.cpu(4)
+    finally:
+        mx.test_utils.set_default_context(mx.cpu(0))
+
+
+def test_a_default_context_that_is_set_in_a_scope_holds_until_it_ends() -> None:
+    with mx.cpu(1):
+        mx.test_utils.set_default_context(mx.cpu(2))
+        assert mx.current_context() is mx.cpu(2)
+        with mx.cpu(3):
+            mx.Context.default_ctx = mx.cpu(4)
+            assert mx.current_context() is mx.cpu(4)
+        assert mx.current_context() is mx.cpu(2)
+    assert mx.current_context() is mx.cpu(0)
 
 
 @pytest.mark.skipif("mx.num_gpus() > 0", reason="there is a GPU")

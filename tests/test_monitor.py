@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import re
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import mixnet as mx
+from mixnet.base import NDArrayHandle
 
 
 def network() -> Any:
@@ -227,3 +229,19 @@ def test_arguments_are_listed_once_after_batches_of_several_sizes() -> None:
             "fc_output": 6 * size,
             "fc_weight": 6,
         }
+
+
+def test_a_callback_may_make_the_array_again_from_its_handle() -> None:
+    """As MXNet's own monitor does, which programs copy."""
+    monitored = []
+
+    def collect(name: Any, array: Any) -> None:
+        array = ctypes.cast(array, NDArrayHandle)
+        array = mx.nd.NDArray(array, writable=False)
+        monitored.append((name, array.asnumpy().tolist()))
+
+    executor = (mx.sym.Variable("a") * 2).simple_bind(mx.cpu(), a=(2,))
+    executor.set_monitor_callback(collect)
+    executor.forward(is_train=True, a=mx.nd.array([3, 4]))
+    executor.backward(mx.nd.ones((2,)))
+    assert monitored[0] == ("_mulscalar0_output", [6, 8]) and all(values for _, values in monitored)

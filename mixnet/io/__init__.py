@@ -15,6 +15,8 @@ from mixnet.io.iterator import DataIter as DataIter
 from mixnet.io.loader import MXDataIter as MXDataIter
 from mixnet.io.ndarray_iter import NDArrayIter as NDArrayIter
 from mixnet.io.source import named_sources as _init_data
+from mixnet.io.utils import _getdata_by_idx as _getdata_by_idx
+from mixnet.io.utils import _has_instance as _has_instance
 from mixnet.io.wrappers import PrefetchingIter as PrefetchingIter
 from mixnet.io.wrappers import ResizeIter as ResizeIter
 from mixnet.process.lazy import star_names as _star_names

@@ -122,6 +122,7 @@ def descriptions_of(
 
     Raises:
         ObjectKindError: it is no batch.
+        ValueError: it has other data than the module is bound to, by their names.
         CheckError: batches of a list differ in their shapes.
     """
     batches = data_batch if isinstance(data_batch, list) else [data_batch]
@@ -145,10 +146,12 @@ def descriptions_of(
     has_labels = labels is not None or not labels_of_symbol
     if has_labels and shapes == [tuple(each.shape) for each in data]:
         return data, labels
+    bound = [each.name for each in data]
     data = getattr(first, "provide_data", None) or [
         DataDesc(each.name, shape, each.dtype, each.layout)
         for each, shape in zip(data, shapes, strict=False)
     ]
+    _check_names_match(bound, described(data), "data", True)
     if not labels_of_symbol:  # as within a SequentialModule
         return data, None
     if getattr(first, "provide_label", None):

@@ -149,6 +149,7 @@ class DataParallelExecutorGroup:
         self.label_layouts: list[int] = []
         self._by_shapes: dict[Any, list[Any]] = {}
         self._monitors: list[Any] = []
+        self._total_exec_bytes = 0
         missing = set(self.param_names) - set(shared_group.param_names if shared_group else ())
         if shared_group is not None and missing:
             raise MXNetError(

@@ -65,6 +65,7 @@ from mixnet.ndarray.operators import true_divide as true_divide
 from mixnet.ndarray.params_file import load as load
 from mixnet.ndarray.params_file import load_frombuffer as load_frombuffer
 from mixnet.ndarray.params_file import save as save
+from mixnet.ndarray.sparse import _ndarray_cls as _ndarray_cls
 from mixnet.ndarray.sparse import cast_storage as cast_storage
 from mixnet.process.lazy import star_names as _star_names
 

@@ -424,6 +424,9 @@ class Optimizer:
                 f"{type(self).__name__} updates one parameter at a time, not a list of "
                 f"{len(weight)}: call update for each."
             )
+        self._mx_update(index, weight, grad, state)
+
+    def _mx_update(self, index: Index, weight: Arrays, grad: Arrays, state: object) -> None:
         run_steps(self._mx_steps(index, weight, grad, state))
 
     def _mx_steps(self, index: Any, weight: Any, grad: Any, state: Any) -> list[Step]:

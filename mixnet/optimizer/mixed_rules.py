@@ -19,27 +19,52 @@ Kind = TypeVar("Kind", bound=type[Optimizer])
 
 
 def with_mixed_rules(optimizer: Kind) -> Kind:
-    """Decorator of optimizers whose ``_mx_steps`` are told whether the states hold float32 copies."""
+    """Decorator of optimizers whose ``_mx_steps`` are told whether the states hold float32 copies.
+
+    As in MXNet, ``update`` and ``update_multi_precision`` call ``_update_impl``, which programs override.
+    """
     optimizer.update_multi_precision = _update_multi_precision  # type: ignore[method-assign]
+    optimizer._update_impl = _update_impl  # type: ignore[attr-defined]
+    optimizer._mx_update = _update  # type: ignore[method-assign]
+    optimizer._mx_updates_by_steps = _updates_by_steps  # type: ignore[method-assign]
     optimizer._mx_steps_or_update = _steps_or_update  # type: ignore[method-assign]
     return optimizer
 
 
 @only_steps
+def _update_impl(
+    self: Any, index: Index, weight: Arrays, grad: Arrays, state: Any, multi_precision: bool = False
+) -> None:
+    """One step; ``multi_precision`` if the states hold float32 copies."""
+    run_steps(self._mx_steps(index, weight, grad, state, multi_precision))
+
+
+def _update(self: Any, index: Index, weight: Arrays, grad: Arrays, state: object) -> None:
+    self._update_impl(index, weight, grad, state, multi_precision=False)
+
+
+def _updates_by_steps(self: Any) -> bool:
+    return Optimizer._mx_updates_by_steps(self) and hasattr(self._update_impl, "does_only_steps")
+
+
+@only_steps
 def _update_multi_precision(
-    self: Optimizer, index: Index, weight: Arrays, grad: Arrays, state: object
+    self: Any, index: Index, weight: Any, grad: Arrays, state: object
 ) -> None:
     """One step, through float32 copies where ``create_state_multi_precision`` made them.
 
     The index may be that of one parameter, or a list; the others are lists then, too.
     """
-    run_steps(self._mx_steps_or_update(index, weight, grad, state))
+    self._update_impl(index, weight, grad, state, multi_precision=_is_mixed(self, index, weight))
 
 
 def _steps_or_update(self: Any, index: Index, weight: Any, grad: Any, state: Any) -> list[Step]:
-    first = weight[0] if isinstance(index, (list, tuple)) else weight
-    steps: list[Step] = self._mx_steps(index, weight, grad, state, self._mx_is_mixed(first))
+    steps: list[Step] = self._mx_steps(index, weight, grad, state, _is_mixed(self, index, weight))
     return steps
+
+
+def _is_mixed(self: Optimizer, index: Index, weight: Any) -> bool:
+    return self._mx_is_mixed(weight[0] if isinstance(index, (list, tuple)) else weight)
 
 
 _update_multi_precision.__name__ = "update_multi_precision"

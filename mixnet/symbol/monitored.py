@@ -44,7 +44,12 @@ class Monitor:
         """Show the results for ``entries``."""
         values_of = dict(zip(self.entries, values, strict=True))
         for name, entry in self._shown:
-            self._callback(name, NDArray._wrap(values_of[entry].alias()))
+            self._call(name, values_of[entry].alias())
+
+    def _call(self, name: str, value: Value) -> None:
+        # Kept here meanwhile: a function may hold no more of the array than its handle.
+        array = NDArray._wrap(value)
+        self._callback(name, array)
 
     def show_gradients(
         self,
@@ -71,7 +76,7 @@ class Monitor:
         with RecordingScope(False, True):
             values, _ = call_graph(op, inputs, context, draw)
         for entry, value in zip(entries, values, strict=True):
-            self._callback(output_name(entry), NDArray._wrap(value))
+            self._call(output_name(entry), value)
 
 
 def _backward_nodes(

@@ -26,6 +26,8 @@ def default_context() -> Context:
 def set_default_context(ctx: Context) -> None:
     """Set the context of everything that does not name another, in this thread.
 
+    In a ``with context:``, it holds until that ends, as in MXNet.
+
     Args:
         ctx: the context.
     """

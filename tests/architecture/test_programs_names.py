@@ -55,7 +55,7 @@ NAMES = [
     (mx.metric.Accuracy(), "_has_global_stats _kwargs"),
     (mx.metric.EvalMetric("metric"), "_has_global_stats _kwargs"),
     (mx.optimizer.Optimizer(), _OPTIMIZER),
-    (mx.optimizer.SGD(), _OPTIMIZER),
+    (mx.optimizer.SGD(), f"{_OPTIMIZER} _update_impl"),
     (mx.init.Initializer(), _INITIALIZER),
     (mx.mod.BaseModule(), "_symbol _total_exec_bytes"),
     (mx.mod.Module(mx.sym.var("data"), label_names=None), _MODULE),

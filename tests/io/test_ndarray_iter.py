@@ -293,3 +293,14 @@ def test_batches_of_shuffled_sparse_data_need_no_dense_matrix() -> None:
     places = batch.data[0].argmax(axis=1).asnumpy()
     np.testing.assert_array_equal(places, batch.label[0].asnumpy() % 7)
     np.testing.assert_array_equal(batch.label[0].asnumpy(), batches.idx[:2])
+
+
+def test_helpers_of_programs_that_copy_the_iterator() -> None:
+    sparse = mx.nd.array([[1, 0], [0, 2], [3, 0]]).tostype("csr")
+    named = [("a", mx.nd.array([[1], [2], [3]])), ("b", sparse)]
+    assert mx.io._has_instance(named, mx.nd.sparse.CSRNDArray)
+    assert not mx.io._has_instance(named[:1], mx.nd.sparse.CSRNDArray)
+    (_, dense), (name, rows) = mx.io._getdata_by_idx(named, np.array([2, 0]))
+    assert dense.asnumpy().tolist() == [[3], [1]]
+    assert (name, rows.stype, rows.asnumpy().tolist()) == ("b", "csr", [[3, 0], [1, 0]])
+    assert mx.nd._ndarray_cls(named[0][1]) is named[0][1]

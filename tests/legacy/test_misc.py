@@ -3,6 +3,7 @@ import logging
 
 import pytest
 
+import mixnet as mx
 from mixnet.legacy.misc import FactorScheduler, LearningRateScheduler
 
 
@@ -36,3 +37,10 @@ def test_the_base_class_computes_no_rate() -> None:
 def test_schedulers_are_at_mxnets_path() -> None:
     module = importlib.import_module("mixnet.misc")
     assert module.FactorScheduler is FactorScheduler
+
+
+def test_documentation_classes_are_at_mxnets_paths() -> None:
+    module = importlib.import_module("mixnet.symbol_doc")
+    product = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    assert module.SymbolDoc.get_output_shape(product, data=(2, 4)) == {"fc_output": (2, 3)}
+    assert isinstance(importlib.import_module("mixnet.ndarray_doc").NDArrayDoc, type)

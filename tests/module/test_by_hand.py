@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import mixnet as mx
+from mixnet.module.executor_group import DataParallelExecutorGroup
 
 
 def test_two_modules_train_against_each_other() -> None:
@@ -76,3 +77,23 @@ def test_a_custom_loss_declares_the_shape_of_its_label() -> None:
         initializer=mx.init.Zero(),
     )  # fmt: skip
     assert dict(module.score(train, "mse"))["mse"] < 0.05
+
+
+def test_a_program_may_bind_a_module_itself() -> None:
+    """As MXNet's ``bind`` does it, which programs copy to change it."""
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1, no_bias=True, name="fc")
+    module = mx.mod.Module(net, label_names=None)
+    module.binded = module.for_training = True
+    module._data_shapes, module._label_shapes = [mx.io.DataDesc("data", (2, 3))], None
+    module._exec_group = DataParallelExecutorGroup(
+        module._symbol, module._context, module._work_load_list, module._data_shapes,
+        module._label_shapes, module._param_names, True, False, None, logger=module.logger,
+        fixed_param_names=module._fixed_param_names, state_names=module._state_names,
+    )  # fmt: skip
+    module._total_exec_bytes = module._exec_group._total_exec_bytes
+    module._arg_params = {"fc_weight": mx.nd.zeros((1, 3))}
+    module._aux_params = {}
+    module.init_params(mx.init.One())
+    module.forward(mx.io.DataBatch([mx.nd.ones((2, 3))], None))
+    assert module.get_outputs()[0].asnumpy().tolist() == [[3], [3]]
+    assert module._total_exec_bytes >= 0

@@ -130,6 +130,23 @@ def test_labels_that_the_symbol_lacks_cause_a_warning() -> None:
         mx.mod.Module(mlp()).bind([("data", (4, 5))])
 
 
+def test_a_batch_without_some_of_the_data_is_refused() -> None:
+    total = mx.sym.var("a") + mx.sym.var("b")
+    module = mx.mod.Module(total, data_names=["a", "b"], label_names=None)
+    module.bind([("a", (2, 3)), ("b", (2, 3))])
+    module.init_params()
+    ones = mx.nd.ones((2, 3))
+    for batch in (
+        mx.io.DataBatch([ones]),
+        mx.io.DataBatch([ones], provide_data=[("a", (2, 3))]),
+        mx.io.DataBatch([mx.nd.ones((4, 3))] * 2, provide_data=[("a", (4, 3)), ("c", (4, 3))]),
+    ):
+        with pytest.raises(ValueError, match="Data provided by data_shapes don't match names"):
+            module.forward(batch)
+    module.forward(mx.io.DataBatch([ones, ones]))
+    assert (module.get_outputs()[0] == 2).asnumpy().all()
+
+
 def test_methods_require_the_preceding_steps(caplog: pytest.LogCaptureFixture) -> None:
     module = mx.mod.Module(mlp())
     for call in (module.get_params, module.update, lambda: module.data_shapes):

@@ -138,6 +138,28 @@ def test_a_subclass_that_extends_update_is_called_for_each_parameter() -> None:
         np.testing.assert_array_equal(weight.asnumpy(), 0.5 * other.asnumpy())
 
 
+@pytest.mark.parametrize("base", ["sgd", "nag", "lars", "lamb"])
+def test_an_update_impl_of_a_subclass_is_called_by_every_way_of_updating(base: str) -> None:
+    calls: list[tuple[type, bool]] = []
+
+    class Doubled(mx.optimizer.Optimizer.opt_registry[base]):
+        def _update_impl(self, index, weight, grad, state, multi_precision=False):
+            calls.append((type(index), multi_precision))
+            super()._update_impl(index, weight, grad, state, multi_precision)
+
+    rule, weight, grad = Doubled(multi_precision=True), nd.ones((2,)), nd.ones((2,))
+    state = rule.create_state(0, weight)
+    rule.update(0, weight, grad, state)
+    rule.update_multi_precision(0, weight, grad, state)
+    half = nd.ones((2,), dtype="float16")
+    state = rule.create_state_multi_precision(1, half)
+    rule.update_multi_precision(1, half, half.copy(), state)
+    assert calls == [(int, False), (int, False), (int, True)]
+    assert (weight < 1).asnumpy().all()
+    mx.optimizer.get_updater(rule)([2, 3], [grad, grad.copy()], [weight, nd.ones((2,))])
+    assert calls[3] == ((tuple if rule.aggregate_num else int), False)
+
+
 def test_a_mixin_before_an_optimizer_is_called_for_each_parameter() -> None:
     class Doubled:
         """Not an optimizer itself, as horovod's is not."""
