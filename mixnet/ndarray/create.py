@@ -324,16 +324,25 @@ def concatenate(arrays: list[NDArray], axis: int = 0, always_copy: bool = True) 
     """The arrays joined along ``axis``.
 
     Args:
-        always_copy: has no effect: the result is always a new array.
+        always_copy: whether a single array is copied; if not, it is the result.
 
     Raises:
-        CheckError: it is not a list of arrays with equal numbers of axes.
+        CheckError: it is not a list of arrays with equal dtypes, equal numbers of axes, and equal
+            extents of all axes but ``axis``.
     """
     listed = isinstance(arrays, (list, tuple)) and all(isinstance(each, NDArray) for each in arrays)
     if not listed or len({each.ndim for each in arrays}) != 1:
         raise CheckError(
             "concatenate takes a list of arrays with equal numbers of axes, one array at least."
         )
+    if len({(each.dtype, each.shape[:axis] + each.shape[axis:][1:]) for each in arrays}) != 1:
+        descriptions = ", ".join(f"{np.dtype(each.dtype)} {each.shape}" for each in arrays)
+        raise CheckError(
+            f"concatenate takes arrays of one dtype with equal extents of all axes but {axis}, "
+            f"not {descriptions}. Call astype or reshape first."
+        )
+    if len(arrays) == 1 and not always_copy:
+        return arrays[0]
     return invoke(find("Concat"), list(arrays), {"dim": axis})
 
 

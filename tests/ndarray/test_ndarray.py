@@ -298,6 +298,8 @@ ERRORS = [  # with the class that MXNet 1.9.1 raises
     (lambda x: nd.save("unused", None), "ValueError"),
     (lambda x: nd.concatenate([]), "AssertionError"),
     (lambda x: nd.concatenate([x, x[0]]), "AssertionError"),
+    (lambda x: nd.concatenate([x, x.astype("float64")]), "AssertionError"),
+    (lambda x: nd.concatenate([x, nd.ones((1, 4))]), "AssertionError"),
     (lambda x: nd.moveaxis(x, 0, 5), "ValueError"),
     (lambda x: nd.add(x), "TypeError"),
     (lambda x: nd.add("a", x), "AssertionError"),
@@ -318,6 +320,13 @@ def test_errors_have_the_classes_of_mxnet(call: Any, name: str) -> None:
     with pytest.raises(mx.MXNetError) as raised:
         call(nd.ones((1, 3)))
     assert raised.type.__name__ == name
+
+
+def test_a_single_array_is_joined_as_it_is() -> None:
+    x = nd.ones((2, 3))
+    assert nd.concatenate([x], always_copy=False) is x
+    assert nd.concatenate([x]) is not x
+    assert nd.concatenate([x, nd.ones((2, 4))], axis=1, always_copy=False).shape == (2, 7)
 
 
 def test_broadcasting_puts_axes_in_front() -> None:
