@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from mixnet.base import MXNetError, OperatorTypeError, ShapeError
 from mixnet.ops.computed import Computed
-from mixnet.ops.operator import Family, FlopsRule, Statics
+from mixnet.ops.operator import Family, FlopsRule, Operator, Statics
 from mixnet.ops.row_gradient import RowGradient
 from mixnet.ops.schema.dtypes import SAME, Dtypes
 from mixnet.ops.schema.integer_layers import Activation, Fusion, Quantization
@@ -242,6 +242,7 @@ class Op(Computed):
         self._infer_dtypes: Callable[..., tuple[Sequence[Any], Sequence[Any]]] | None = None
         self.output_specs: Callable[[Statics, Sequence[Any]], list[Any]] | None = None
         self.row_gradient: RowGradient | None = None
+        self._in_prediction: dict[str, Any] = {}
         self.check_known: Callable[..., None] | None = None
         self.checked_place = 0
         self.over_devices: OverDevices[Op] | None = None
@@ -325,6 +326,14 @@ class Op(Computed):
         """
         self._gradient = rule
         return rule
+
+    def set_gradient_in_prediction(self, **attributes: Any) -> None:
+        """Say that ``backward(train_mode=False)`` differentiates a call as if it had these attributes."""
+        self._in_prediction = attributes
+
+    def differentiated_in_prediction(self, statics: Statics) -> tuple[Operator, Statics]:
+        """This operator with the attributes of ``set_gradient_in_prediction``."""
+        return self, self.rebind(statics, **self._in_prediction) if self._in_prediction else statics
 
     def set_row_gradient(
         self, name: str, has_zero_rows: bool = False

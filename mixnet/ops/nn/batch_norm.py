@@ -331,3 +331,4 @@ def batch_norm_v1(
 
 for _operator in (batch_norm, batch_norm_with_relu, sync_batch_norm, batch_norm_v1):
     _declare_shapes(_operator)
+    _operator.set_gradient_in_prediction(use_global_stats=True)
