@@ -9,7 +9,6 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
-from mixnet.legacy.old_names import restore
 from mixnet.process.lazy import after_import
 
 NAME = "mxnet"
@@ -73,6 +72,8 @@ def as_mxnet() -> None:
     Raises:
         ImportError: the real MXNet has been imported already.
     """
+    from mixnet.legacy.old_names import restore  # not loaded by every program
+
     package = __name__.partition(".")[0]
     present = sys.modules.get(NAME)
     module = sys.modules[package]
