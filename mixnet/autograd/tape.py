@@ -140,7 +140,8 @@ def backward(
         heads: an array or a list that was computed while recording.
         head_grads: gradients of the heads, None (for one, or all) is ones.
         retain_graph: keep the tape, so that backward can run again.
-        train_mode: accepted for compatibility; operators are differentiated as they ran.
+        train_mode: False for the gradients of prediction: statistics such as those of ``BatchNorm`` are
+            constants, and moving ones stay as they are.
 
     Raises:
         GradientError: a head was not recorded, or its tape has been freed.
@@ -151,10 +152,12 @@ def backward(
             "backward: no head was given; give an array, or a list of at least one."
         )
     entries = _entries_of(heads)
-    nodes = unrecorded(partial(_repeat_backward, entries, heads, head_grads))
+    nodes = None
+    if train_mode:
+        nodes = unrecorded(partial(_repeat_backward, entries, heads, head_grads))
     if nodes is None:
         tape = Tape(heads)
-        unrecorded(partial(_backward, tape, heads, head_grads))
+        unrecorded(partial(_backward, tape, heads, head_grads, train_mode))
         nodes = tape.nodes
     if not retain_graph:
         _release(nodes)
@@ -198,15 +201,18 @@ def _repeat_backward(
 
 
 def _backward(
-    tape: Tape, heads: Sequence[Handle], head_grads: Handle | Sequence[Handle | None] | None
+    tape: Tape,
+    heads: Sequence[Handle],
+    head_grads: Handle | Sequence[Handle | None] | None,
+    train_mode: bool,
 ) -> None:
     variables = [node for node in tape.marked if node.statics.request != "null"]
     starts = _head_values(heads, head_grads)
-    gradients: list[Any] | None = tape.planned(starts, variables)
+    gradients: list[Any] | None = tape.planned(starts, variables) if train_mode else None
     if gradients is None:
         entries = [Entry(node) for node in variables]
         by_rows = [Entry(n) for n in variables if n.statics.gradient.stype == "row_sparse"]
-        gradients = tape.gradients(starts, entries, row_sparse=by_rows)
+        gradients = tape.gradients(starts, entries, row_sparse=by_rows, train_mode=train_mode)
     marks: list[Mark] = []
     is_dense = True
     for node in variables:
@@ -286,8 +292,7 @@ def grad(
         head_grads: gradients of the heads, None is ones.
         retain_graph: keep the tape; by default as ``create_graph``.
         create_graph: record the gradients too, so that they have gradients.
-        train_mode: accepted for compatibility: gradients follow the mode in which forward was
-            recorded.
+        train_mode: as for :func:`backward`.
 
     Returns:
         A list, for a single variable too.
@@ -309,7 +314,8 @@ def grad(
             )
         entries.append(Entry(value.node, value.index))
     with RecordingScope(create_graph, None):
-        gradients = tape.gradients(_head_values(heads, head_grads), entries, create_graph)
+        starts = _head_values(heads, head_grads)
+        gradients = tape.gradients(starts, entries, create_graph, train_mode=train_mode)
         results: list[Array] = []
         for variable, value in zip(variables, gradients, strict=True):
             if value is None:
@@ -423,6 +429,7 @@ class Tape:
         variables: Sequence[Entry],
         keep: bool = False,
         row_sparse: Sequence[Entry] = (),
+        train_mode: bool = True,
     ) -> list[Any]:
         """The values of the gradients; with ``keep``, they are on the tape themselves.
 
@@ -431,7 +438,12 @@ class Tape:
         starts = [Node(None, name="head gradient") for _ in head_gradients]
         passed: list[Node] = []
         entries = differentiate(
-            self.heads, [Entry(node) for node in starts], variables, row_sparse, passed=passed
+            self.heads,
+            [Entry(node) for node in starts],
+            variables,
+            row_sparse,
+            None if train_mode else _in_prediction,
+            passed,
         )
         known: dict[Entry, Value] = {}
         for node in self.nodes:
@@ -448,13 +460,22 @@ class Tape:
         rest = iter(values[len(entries) :])
         for i, each in rows.items():
             results[i] = Rows(tuple((next(rest), next(rest)) for _ in each.parts))  # type: ignore[misc]
-        with RecordingScope(False, None):
-            move_all(passed)
+        if train_mode:
+            with RecordingScope(False, None):
+                move_all(passed)
         return results
 
     def release(self) -> None:
         """Drop the values that the tape holds; a second backward is an error afterwards."""
         _release(self.nodes)
+
+
+def _in_prediction(node: Node, gradients: Sequence[Entry | None]) -> Node:
+    """The node whose gradient ``backward(train_mode=False)`` takes for that of a node."""
+    op, statics = node.op.differentiated_in_prediction(node.statics)
+    if op is node.op and statics == node.statics:
+        return node
+    return Node(op, statics, node.scalars, node.inputs, node.name).made_from(node)
 
 
 def _values_of(

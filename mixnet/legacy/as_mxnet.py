@@ -65,12 +65,15 @@ def as_mxnet() -> None:
     """Make ``import mxnet``, and imports of all its modules, give mixnet: in this process and
     those it forks or spawns.
 
-    Programs, libraries and pickles written for MXNet then need no change. ``python -m mixnet
-    program.py`` does this for a program from outside.
+    Programs, libraries and pickles written for MXNet then need no change. Names of that time that NumPy
+    and Python's library have lost since, such as ``np.float``, are there again, see
+    :mod:`mixnet.legacy.old_names`. ``python -m mixnet program.py`` does this for a program from outside.
 
     Raises:
         ImportError: the real MXNet has been imported already.
     """
+    from mixnet.legacy.old_names import restore  # not loaded by every program
+
     package = __name__.partition(".")[0]
     present = sys.modules.get(NAME)
     module = sys.modules[package]
@@ -89,6 +92,7 @@ def as_mxnet() -> None:
     if STAND_IN not in sys.path:
         # Processes that multiprocessing spawns inherit the path; its first entry stays the program's folder.
         sys.path.insert(1, STAND_IN)
+    restore()
     _register_loaded()
     if _register_loaded not in after_import:
         after_import.append(_register_loaded)

@@ -63,8 +63,7 @@ class Block:
         self.step: list[int] = []
         self.size: list[int] = []
         self.shape: tuple[int, ...] = ()
-        # Whether no row is chosen by a slice that does not end before it begins.
-        self.cuts_rows = False
+        self.cuts_rows = False  # whether a slice chooses no row
         result: list[int] = []
         axis = 0
         for each in key:
@@ -76,7 +75,7 @@ class Block:
                 begin, end, step = span(each, extent)
                 size = len(range(begin, end, step))
                 if not axis:
-                    self.cuts_rows = not size and (begin <= end or step < 0)
+                    self.cuts_rows = not size
                 result.append(size)
             else:
                 begin, step, size = _checked(each, axis, extent), 1, 1
@@ -285,7 +284,8 @@ def getitem(self: NDArray, key: object) -> Any:
         return self._wrap(record(op, statics, (), (self._read(), *values))[0])
     block = Block(parts, self.shape)
     shape = self._index_shape(block.shape)
-    if 0 in shape and not self._holds_empty and not block.cuts_rows:
+    allowed = block.cuts_rows and not _is_reversed(key, self.shape[0])
+    if 0 in shape and not self._holds_empty and not allowed:
         raise _empty(key, self.shape)
     offset = block.offset(self.shape)
     if offset is not None:
@@ -334,6 +334,14 @@ def _static_pattern(parts: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Any
             pattern.append((i, i + 1, None))
         axis += 1
     return tuple(pattern)
+
+
+def _is_reversed(key: object, extent: int) -> bool:
+    """Whether a key is a single slice that ends before it begins, which MXNet refuses for itself."""
+    if not isinstance(key, slice):
+        return False
+    begin, end, step = span(key, extent)
+    return step == 1 and end < begin
 
 
 def _empty(key: object, shape: tuple[int, ...]) -> MXNetError:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from mixnet.base import MXNetError, OperatorTypeError, ShapeError
 from mixnet.ops.computed import Computed
-from mixnet.ops.operator import Family, FlopsRule, Statics
+from mixnet.ops.operator import Family, FlopsRule, Operator, Statics
 from mixnet.ops.row_gradient import RowGradient
 from mixnet.ops.schema.dtypes import SAME, Dtypes
 from mixnet.ops.schema.integer_layers import Activation, Fusion, Quantization
@@ -69,6 +69,7 @@ class Facts:
         turns_by_value: for loops and branches: whether values decide which bodies run, and how often.
         keeps_outputs: whether its gradient reads the outputs of this very call, which must not be computed
             again. They are repeated after outputs and states, where backward finds them.
+        in_prediction: attributes with which ``backward(train_mode=False)`` differentiates a call.
         states_in_backward: whether its gradient writes its states, too. The rule of ``set_gradient`` then
             returns their new values in the place of their gradients. Needs ``keeps_outputs``.
         flops: floating-point operations for each element of the first input, 0 for operators that only move
@@ -124,6 +125,7 @@ class Facts:
     draws_on_numpy: str | None = None
     turns_by_value: bool = False
     keeps_outputs: bool = False
+    in_prediction: Mapping[str, Any] = field(default_factory=dict)
     states_in_backward: bool = False
     flops: int | None = None
     precision: str | None = None
@@ -304,6 +306,10 @@ class Op(Facts, Computed):
         """
         self._gradient = rule
         return rule
+
+    def differentiated_in_prediction(self, statics: Statics) -> tuple[Operator, Statics]:
+        """This operator with the attributes that ``in_prediction`` declares."""
+        return self, self.rebind(statics, **self.in_prediction) if self.in_prediction else statics
 
     def set_row_gradient(
         self, name: str, has_zero_rows: bool = False

@@ -136,6 +136,10 @@ class Operator:
         """Outputs, and gradients of the arrays from those of all outputs; None without a declared rule."""
         return None
 
+    def differentiated_in_prediction(self, statics: Statics) -> tuple[Operator, Statics]:
+        """The operator, and its attributes, whose gradient ``backward(train_mode=False)`` takes of a call."""
+        return self, statics
+
     def run_values(self, statics: Statics, values: Sequence[Any]) -> list[Any] | None:
         """Outputs of a call that runs between programs; None for what is recorded as others are."""
         return None

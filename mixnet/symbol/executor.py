@@ -411,7 +411,8 @@ class Executor:
             out_grads: gradients of the outputs, in order or, for all of them, by name. Losses, such as
                 ``SoftmaxOutput`` and ``make_loss``, need none: there may be None, or nothing at the end of
                 the list. Those beyond the outputs are not read.
-            is_train: accepted for compatibility.
+            is_train: False for the gradients of prediction, as ``train_mode=False`` of
+                ``autograd.backward``.
 
         Without ``forward(is_train=True)`` before it the outputs are computed once more, as for
         inference, from the arrays of now.
@@ -437,7 +438,12 @@ class Executor:
                 gradient = gradient.as_in_context(head.context).astype(head.dtype, copy=False)
             pairs.append((head, gradient))
         if pairs:
-            run_backward([h for h, _ in pairs], [g for _, g in pairs], retain_graph=True)
+            run_backward(
+                [h for h, _ in pairs],
+                [g for _, g in pairs],
+                retain_graph=True,
+                train_mode=bool(is_train),
+            )
             if self._monitor is not None and not self._is_cut:
                 self._watch_backward(gradients)
 

@@ -13,6 +13,7 @@ import pytest
 
 import mixnet
 from mixnet.legacy import as_mxnet as alias
+from tests.legacy.restored import taken_back
 
 PROGRAM = """
 import sys
@@ -38,6 +39,10 @@ if __name__ == "__main__":
     queue = spawn.Queue()
     process = spawn.Process(target=child, args=(queue,))
     process.start()
+    import numpy as np
+    from collections import Iterable
+
+    assert np.float is float and isinstance([], Iterable)
     print(sys.argv[1:], __file__, queue.get())
     process.join()
     code = "import mxnet.gluon; print(mxnet.__name__)"
@@ -65,8 +70,9 @@ def run(
 def named() -> Iterator[None]:
     """Registers the name ``mxnet`` in this process and removes it afterwards."""
     path, finders = list(sys.path), list(sys.meta_path)
-    alias.as_mxnet()
-    yield
+    with taken_back():
+        alias.as_mxnet()
+        yield
     sys.path[:], sys.meta_path[:] = path, finders
     for name in [each for each in sys.modules if each.partition(".")[0] == "mxnet"]:
         del sys.modules[name]

@@ -127,6 +127,11 @@ def test_invalid_parts_and_extents_are_refused():
         with pytest.raises(mx.MXNetError, match="slice_like"):
             nd.slice_like(nd.ones((2, 3)), nd.ones(like))
     assert nd.slice_like(nd.ones((2, 3)), nd.ones((1, 5)), axes=(0,)).shape == (1, 3)
+    # Negative axes are those of the first array.
+    assert nd.slice_like(nd.ones((3, 4)), nd.ones((2, 2, 12)), axes=(-1,)).shape == (3, 2)
+    assert nd.slice_like(nd.ones((3, 4)), nd.ones((2,)), axes=(-2,)).shape == (2, 4)
+    with pytest.raises(mx.MXNetError, match=r"axis -1 of data \(3, 4\) is number 1"):
+        nd.slice_like(nd.ones((3, 4)), nd.ones((2,)), axes=(-1,))
 
 
 def test_comparisons_of_two_numbers_are_numbers():

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import mixnet as mx
+from tests.legacy.restored import taken_back
 
 
 @pytest.fixture
@@ -24,10 +25,10 @@ def as_a_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[No
     )
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
-    mx.as_mxnet()
     monkeypatch.chdir(tmp_path)
     numbers = np.random.get_state()
-    with mx.name.NameManager(), warnings.catch_warnings(), np.printoptions():
+    with mx.name.NameManager(), warnings.catch_warnings(), np.printoptions(), taken_back():
+        mx.as_mxnet()
         yield
     mx.npx.reset_np()
     np.random.set_state(numbers)

@@ -122,9 +122,11 @@ def slice_axis(data, *, axis: Axis, begin: int, end: int | None):
 def slice_like(data, shape_like, *, axes: Axes | None = ()):
     """The first elements of ``data`` along ``axes`` (all by default), as many as ``shape_like`` has there.
 
+    Negative ``axes`` are counted from the end of ``data``, whatever the number of axes of ``shape_like``.
+
     Raises:
-        ShapeError: ``shape_like`` is longer along an axis; or, without ``axes``, it has a different number
-            of axes.
+        ShapeError: ``shape_like`` is longer along an axis, or has no such axis; or, without ``axes``, it
+            has a different number of axes.
 
     Source: MXNet operator ``slice_like``.
     """
@@ -134,7 +136,13 @@ def slice_like(data, shape_like, *, axes: Axes | None = ()):
             f"give axes=."
         )
     key: list[Any] = [slice(None)] * data.ndim
-    for axis in axes or range(shape_like.ndim):
+    for each in axes or range(shape_like.ndim):
+        axis = each + data.ndim if each < 0 else each
+        if axis >= shape_like.ndim:
+            raise ShapeError(
+                f"slice_like: axis {each} of data {data.shape} is number {axis}, which shape_like "
+                f"{shape_like.shape} does not have; axes are counted in data."
+            )
         extent = shape_like.shape[axis]
         if extent > data.shape[axis]:
             raise ShapeError(

@@ -34,6 +34,7 @@ _COMMON: dict[str, Any] = {
     "states": ["moving_mean", "moving_var"],
     "moves": _moves,
     "fraction_kept": "momentum",
+    "in_prediction": {"use_global_stats": True},
     "outputs": 3,
     "visible": _visible,
     "output_names": ["output", "mean", "var"],

@@ -157,6 +157,25 @@ class GraphOp(Operator):
 
     # ---- backward -----------------------------------------------------------------------------
 
+    def differentiated_in_prediction(self, statics: Statics) -> tuple[Operator, Statics]:
+        """The operator of the graph in which every operation is what it is for a single call."""
+        return self._in_prediction, statics
+
+    @cached_property
+    def _in_prediction(self) -> GraphOp:
+        changed = False
+
+        def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
+            nonlocal changed
+            op, own = node.op.differentiated_in_prediction(node.statics)
+            if op is node.op and own == node.statics:
+                return node.with_inputs(inputs)
+            changed = True
+            return Node(op, own, node.scalars, inputs, node.name, node.attrs).made_from(node)
+
+        graph = self._forward.graph.rebuild(change)
+        return GraphOp(graph, self.name) if changed else self
+
     def for_backward(self, wrt: tuple[int, ...]) -> GraphOp:
         """The same operator with the residuals that gradients of the inputs ``wrt`` need."""
         extended = self._for_backward.get(wrt)
