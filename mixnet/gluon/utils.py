@@ -20,10 +20,9 @@ from mixnet import ndarray as ndarray
 from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, MXNetError, open_file
 from mixnet.context import Context
 from mixnet.ndarray.create import array
+from mixnet.ndarray.indexing import rows_at_once
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.creation import array as np_array
-from mixnet.runtime.devices.host_value import copy_of_part
-from mixnet.runtime.value.value import Value
 from mixnet.util import is_np_array, is_np_shape
 
 __all__ = [
@@ -106,38 +105,21 @@ def split_and_load(
     return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
 
 
-_MOST_BYTES_AT_ONCE = (
-    1 << 23
-)  # tasks of the engine copy larger batches, while the program continues
-
-
 def _split_at_once(
     data: NDArray, ctx_list: Sequence[Context], even_split: bool
 ) -> list[NDArray] | None:
-    """``split_and_load`` of a computed batch on CPUs, without operations and tasks; None if it needs them.
-
-    The context that has the batch would record operations that the others do not, and a step over devices
-    could not be one program.
-    """
-    if data._is_sparse or data._spec.nbytes > _MOST_BYTES_AT_ONCE:
-        return None
+    """``split_and_load`` of a computed batch on CPUs, without operations; None if it needs them."""
     if data.shape[0] < len(ctx_list) or not all(isinstance(each, Context) for each in ctx_list):
         return None
-    value, row = data._read(), data.size // data.shape[0]
-    places = [
-        (begin * row, (end - begin, *data.shape[1:]))
-        for begin, end in _bounds(data.shape, len(ctx_list), 0, even_split)
-    ]
-    copies: list[Value | None] = []
-    for context, (start, shape) in zip(ctx_list, places, strict=True):
-        is_own = context is data.context
-        copies.append(None if is_own else copy_of_part(value, start, shape, context))
-        if copies[-1] is None and not is_own:
+    bounds = _bounds(data.shape, len(ctx_list), 0, even_split)
+    parts: dict[int, NDArray] = {}
+    # Parts on its own context last: they would record an operation even where the others need one.
+    for place in sorted(range(len(ctx_list)), key=lambda i: ctx_list[i] is data.context):
+        part = rows_at_once(data, *bounds[place], ctx_list[place])
+        if part is None:
             return None
-    return [
-        data._view(start, shape, at_once=True) if copy is None else data._wrap(copy)
-        for copy, (start, shape) in zip(copies, places, strict=True)
-    ]
+        parts[place] = part
+    return [parts[place] for place in range(len(ctx_list))]
 
 
 def clip_global_norm(

@@ -16,6 +16,7 @@ import pytest
 import mixnet as mx
 from mixnet import autograd, nd
 from mixnet.gluon import utils
+from mixnet.ndarray import indexing
 from mixnet.runtime.devices.host_value import HostValue
 from tests.waiting import join
 
@@ -79,8 +80,8 @@ def test_tasks_copy_the_parts_of_pending_and_of_large_batches(
 
     batch = nd.arange(8).reshape((4, 2)) + 1
     check(batch)
-    monkeypatch.setattr(utils, "_MOST_BYTES_AT_ONCE", 16)
-    monkeypatch.setattr(utils, "copy_of_part", pytest.fail)
+    monkeypatch.setattr(indexing, "MOST_BYTES_AT_ONCE", 16)
+    monkeypatch.setattr(indexing, "copy_of_part", pytest.fail)
     check(batch)
 
 
