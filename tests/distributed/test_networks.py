@@ -130,7 +130,7 @@ def slow_links() -> dict[str, Any]:
 
 def seconds_of_others() -> float:
     """Processor time so far that was not spent by the programs of these tests."""
-    names = "user nice system idle iowait irq softirq steal".split()
+    names = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"]
     first = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
     ticks = dict(zip(names, map(int, first), strict=False))
     busy = sum(ticks.values()) - ticks["idle"] - ticks["iowait"]
