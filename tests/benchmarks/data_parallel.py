@@ -52,8 +52,8 @@ def compare(network: str, options: argparse.Namespace) -> None:
             ]
             return list(zip(*on_devices, strict=True))
 
-        kept = loaded()
-        for x, _ in kept:
+        inputs = loaded()
+        for x, _ in inputs:
             net(x).wait_to_read()
         parameters = list(net.collect_params().values())
         if not start:
@@ -72,7 +72,7 @@ def compare(network: str, options: argparse.Namespace) -> None:
             trainer._kvstore.handle._steps.after = joint_after
 
         def step() -> float:
-            parts = loaded() if options.load else kept
+            parts = loaded() if options.load else inputs
             with autograd.record():
                 losses = [loss_of(net(x), y) for x, y in parts]
             autograd.backward(losses)
@@ -99,10 +99,10 @@ def compare(network: str, options: argparse.Namespace) -> None:
     def loaded_by_hand() -> list[jax.Array]:
         return [jax.device_put(each, cut) for each in (pictures, labels)]
 
-    kept = loaded_by_hand()
+    arrays = loaded_by_hand()
 
     def by_hand() -> float:
-        x, y = loaded_by_hand() if options.load else kept
+        x, y = loaded_by_hand() if options.load else arrays
         value, state["params"] = compiled(state["params"], x, y)
         return float(value)
 
