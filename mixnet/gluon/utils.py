@@ -20,6 +20,7 @@ from mixnet import ndarray as ndarray
 from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, MXNetError, open_file
 from mixnet.context import Context
 from mixnet.ndarray.create import array
+from mixnet.ndarray.indexing import rows_at_once
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.creation import array as np_array
 from mixnet.util import is_np_array, is_np_shape
@@ -48,18 +49,25 @@ def split_data(
     Raises:
         ValueError: it does not divide evenly.
     """
-    size = data.shape[batch_axis]
+    parts = _bounds(data.shape, num_slice, batch_axis, even_split)
+    if batch_axis == 0 and data.shape[0] >= num_slice:
+        return [data[begin:end] for begin, end in parts]  # views
+    return [data.slice_axis(axis=batch_axis, begin=b, end=e) for b, e in parts]
+
+
+def _bounds(
+    shape: tuple[int, ...], num_slice: int, batch_axis: int, even_split: bool
+) -> list[tuple[int, int]]:
+    """Of each part of a batch the first sample, and the sample after the last."""
+    size = shape[batch_axis]
     if even_split and size % num_slice:
         raise AttributeValueError(
-            f"split_data: {size} samples (axis {batch_axis} of {data.shape}) do not divide into "
+            f"split_data: {size} samples (axis {batch_axis} of {shape}) do not divide into "
             f"{num_slice} parts. Use a batch size that does, or pass even_split=False."
         )
     each, extra = divmod(size, num_slice)
     bounds = np.cumsum([0] + [each + 1] * extra + [each] * (num_slice - extra)).tolist()
-    parts = list(itertools.pairwise(bounds))
-    if batch_axis == 0 and size >= num_slice:
-        return [data[begin:end] for begin, end in parts]  # views
-    return [data.slice_axis(axis=batch_axis, begin=b, end=e) for b, e in parts]
+    return list(itertools.pairwise(bounds))
 
 
 def split_and_load(
@@ -89,8 +97,29 @@ def split_and_load(
         data = make(data, ctx=ctx_list[0])
     if len(ctx_list) == 1:
         return [data.as_in_context(ctx_list[0])]
+    if batch_axis == 0:
+        at_once = _split_at_once(data, ctx_list, even_split)
+        if at_once is not None:
+            return at_once
     parts = split_data(data, len(ctx_list), batch_axis, even_split)
     return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
+
+
+def _split_at_once(
+    data: NDArray, ctx_list: Sequence[Context], even_split: bool
+) -> list[NDArray] | None:
+    """``split_and_load`` of a computed batch on CPUs, without operations; None if it needs them."""
+    if data.shape[0] < len(ctx_list) or not all(isinstance(each, Context) for each in ctx_list):
+        return None
+    bounds = _bounds(data.shape, len(ctx_list), 0, even_split)
+    parts: dict[int, NDArray] = {}
+    # Parts on its own context last: they would record an operation even where the others need one.
+    for place in sorted(range(len(ctx_list)), key=lambda i: ctx_list[i] is data.context):
+        part = rows_at_once(data, *bounds[place], ctx_list[place])
+        if part is None:
+            return None
+        parts[place] = part
+    return [parts[place] for place in range(len(ctx_list))]
 
 
 def clip_global_norm(

@@ -151,7 +151,7 @@ class StepsInOne:
         sums = step.sums([[_plain(each) for each in group] for group in groups.values()])
         if sums is None:
             return False
-        update = partial(self._update, step, store, stored, sums, outs)
+        update = partial(self._update, step, store, stored, sums, before, outs)
         update_all([store.updater], update, [store, step])
         while before:  # the program may take over their memory: nobody else holds them
             self._copies.pop(before.pop(), None)
@@ -163,32 +163,47 @@ class StepsInOne:
         store: LocalStore,
         stored: Sequence[NDArray],
         sums: list[Value],
+        before: Sequence[Value],
         outs: Groups,
     ) -> None:
         """Record the update on the first device, and write what follows from it on the others."""
         _update(store, outs, stored, sums)
         sums.clear()  # only the update reads them
         step.follow(self._copies)
-        change(partial(self._write, stored, outs))
+        change(partial(self._write, stored, before, outs))
         step.is_complete = True
 
-    def _write(self, stored: Sequence[NDArray], outs: Groups, attempt: Change) -> None:
+    def _write(
+        self,
+        stored: Sequence[NDArray],
+        before: Sequence[Value],
+        outs: Groups,
+        attempt: Change,
+    ) -> None:
         """Write what is stored now to the parameters on all devices."""
-        for arrays, value in zip(outs.values(), stored, strict=True):
+        for arrays, value, old in zip(outs.values(), stored, before, strict=True):
             result = value._read()
             first, *others = arrays
             shared = first._shared(result)
             if shared is not first._value:
                 attempt.write(first, shared)
-            for out, each in zip(others, self._copies[result], strict=True):
+            copies = self._copies[result]
+            for out, each in zip(others, copies, strict=True):
                 attempt.write(out, out._fitted(each))  # which no other array holds
+            if shared is not result:
+                self._copies[result] = _aliases(copies)
+                # After an error, the parameters get these values back, which the update has read.
+                for each, each_old in zip(copies, self._copies[old], strict=True):
+                    each.segment.replaces([(each, each_old)])
 
     def _run_in_parts(self, store: LocalStore, groups: Groups, outs: Groups) -> None:
         """A step in several programs, which determines where the copies of the stored values are."""
         store.push(groups, 0)
         store.pull(outs, 0)
         for key, arrays in outs.items():
-            self._copies[store.stored[key]._read()] = [each._read() for each in arrays[1:]]
+            first, *others = [each._read() for each in arrays]
+            value = store.stored[key]._read()
+            self._copies[value] = others if first is value else _aliases(others)
 
 
 class StepsOverProcesses(StepsInOne):
@@ -281,6 +296,14 @@ def _update(store: LocalStore, keys: Any, stored: Sequence[NDArray], sums: Seque
     """Record the optimizer's update of all values."""
     totals = [value._wrap(total) for value, total in zip(stored, sums, strict=True)]
     store.updater(list(keys), totals, list(stored))  # type: ignore[misc, arg-type]
+
+
+def _aliases(copies: Sequence[Value]) -> list[Value]:
+    """Copies of a stored value for a parameter that holds an alias of it, as it does without a mark.
+
+    Forward and update read two values on the first device then, so they have to on the others.
+    """
+    return [each.alias() for each in copies]
 
 
 def _plain(array: NDArray) -> Value:

@@ -14,12 +14,14 @@ from mixnet.io import DataDesc
 from mixnet.legacy.executor_manager import _split_input_slice
 from mixnet.module.descriptions import PARAMETER_ENDINGS
 from mixnet.module.order import require
+from mixnet.ndarray.indexing import rows_at_once
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.infer_shape import is_known
 
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from mixnet.context import Context
     from mixnet.io.batch import DataBatch
     from mixnet.symbol.symbol import Symbol
 
@@ -29,13 +31,15 @@ Slices = list[slice]
 def _place(source: NDArray, target: NDArray, axis: int, part: slice) -> None:
     """Copy a slice of a batch into the array of an executor; the whole batch is not copied."""
     if axis >= 0 and (part.start != 0 or part.stop != source.shape[axis]):
-        source = _cut(source, axis, part)
+        source = _cut(source, axis, part, target.context)
     source.copyto(target)
 
 
-def _cut(array: NDArray, axis: int, part: slice) -> NDArray:
+def _cut(array: NDArray, axis: int, part: slice, context: Context) -> NDArray:
+    """A slice of a batch, already on a context where that needs no operations."""
     if axis == 0:
-        return array[part]
+        rows = rows_at_once(array, part.start, part.stop, context)
+        return array[part] if rows is None else rows
     cut: NDArray = nd.slice_axis(array, axis=axis, begin=part.start, end=part.stop)
     return cut
 
@@ -419,7 +423,7 @@ class DataParallelExecutorGroup:
             parts = []
             for each, axis in zip(gradients, self.output_layouts, strict=False):
                 if axis >= 0 and len(self.execs) > 1:
-                    each = _cut(each, axis, part)
+                    each = _cut(each, axis, part, context)
                 parts.append(each.as_in_context(context))
             executor.backward(out_grads=parts or None)
 
@@ -479,7 +483,7 @@ class DataParallelExecutorGroup:
             else:
                 axes = self.label_layouts
                 device_labels = [
-                    _cut(each, axis, part) if axis >= 0 else each
+                    _cut(each, axis, part, each.context) if axis >= 0 else each
                     for each, axis in zip(labels, axes, strict=False)
                 ]
             named = OrderedDict(zip(self.label_names, device_labels, strict=False))

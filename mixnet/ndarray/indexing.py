@@ -19,10 +19,12 @@ from mixnet.base import (
     SizeError,
     TraceError,
 )
+from mixnet.context import Context
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.link import reshaped
 from mixnet.ndarray.ndarray import NDArray, as_value, on_host
 from mixnet.ops.registry import find
+from mixnet.runtime.devices.host_value import copy_of_part
 from mixnet.runtime.record.measure import UnknownSizeError
 from mixnet.runtime.record.record import record
 from mixnet.runtime.value.change import Change, change
@@ -239,6 +241,36 @@ def _check_known(index: NDArray, axis: int, extent: int) -> None:
     known = on_host(index)
     if known is not None:
         _check_all(known, axis, extent)
+
+
+MOST_BYTES_AT_ONCE = 1 << 23
+"""Up to this size a batch is divided at once; tasks copy larger ones while the program continues."""
+
+
+def rows_at_once(array: NDArray, begin: int, end: int, context: Context) -> NDArray | None:
+    """Rows of a computed batch on a CPU context, read without operations and tasks of the engine.
+
+    A device that reads its part of a batch by an operation would record another program than the others, and
+    their step could not be one program. On the context of the batch, the rows share storage with it.
+
+    Args:
+        array: the batch.
+        begin: the first row.
+        end: the row after the last.
+        context: of the rows.
+
+    Returns:
+        None if the batch is large, sparse, pending or on a tape, or the context is not of a CPU. On its own
+        context, a batch that is pending or on a tape is read by an operation.
+    """
+    if array._is_sparse or array._spec.nbytes > MOST_BYTES_AT_ONCE:
+        return None
+    shape = (end - begin, *array.shape[1:])
+    start = begin * math.prod(shape[1:])
+    if context is array.context:
+        return array._view(start, shape, at_once=True)
+    copy = copy_of_part(array._read(), start, shape, context)
+    return None if copy is None else array._wrap(copy)
 
 
 def getitem(self: NDArray, key: object) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mixnet.autograd.tape import Mark
 from mixnet.ops.registry import find
-from mixnet.runtime.devices.host_value import part_on_host
+from mixnet.runtime.devices.host_value import copy_of_part, part_on_host
 from mixnet.runtime.record.record import record
 from mixnet.runtime.value.value import Value
 
@@ -45,8 +45,13 @@ class Link:
         self.read_version = -1
         self.detached = False
 
-    def content(self, value: Value) -> Value:
-        """The content of the view, from the value of its origin or else of its base."""
+    def content(self, value: Value, at_once: bool = False) -> Value:
+        """The content of the view, from the value of its origin or else of its base.
+
+        Args:
+            value: the whole.
+            at_once: copy the part without an operation, if that is possible, however large it is.
+        """
         spec = value.spec
         if self.detached:
             value = value.alias()
@@ -56,7 +61,11 @@ class Link:
             return value
         if math.prod(self.shape) == math.prod(spec.shape):
             return reshaped(value, self.shape)
-        part = part_on_host(value, self.start, self.shape)
+        part: Value | None
+        if at_once:
+            part = copy_of_part(value, self.start, self.shape, value.spec.context)
+        else:
+            part = part_on_host(value, self.start, self.shape)
         if part is not None:
             return part
         op = find("_view")

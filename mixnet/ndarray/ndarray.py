@@ -173,8 +173,17 @@ class NDArray(Handle, Installed):
             link.mark.on(self._value)
         return self._value
 
-    def _view(self, offset: int, shape: tuple[int, ...], detached: bool = False) -> Self:
-        """A handle that shares storage: ``shape`` from element ``offset`` of this one on."""
+    def _view(
+        self, offset: int, shape: tuple[int, ...], detached: bool = False, at_once: bool = False
+    ) -> Self:
+        """A handle that shares storage: ``shape`` from element ``offset`` of this one on.
+
+        Args:
+            offset: the first element, in row-major order.
+            shape: of the view.
+            detached: whether it stands on no tape.
+            at_once: read the content without an operation, if that is possible.
+        """
         own_link = self._link
         base = self
         origin, start = None, offset
@@ -195,7 +204,7 @@ class NDArray(Handle, Installed):
         link.base, link.offset, link.shape, link.detached = base, offset, shape, detached
         link.origin, link.start = origin, start
         # Read now, so that the recorded operation belongs to the present tape.
-        view._value = link.content((base if origin is None else origin)._read())
+        view._value = link.content((base if origin is None else origin)._read(), at_once)
         link.read_version = version
         return view
 

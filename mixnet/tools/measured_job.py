@@ -27,7 +27,9 @@ _WARM = 5  # steps after a step has become one program, before anything is measu
 _WARM_SPLIT = 10  # a part is compiled after it ran some times
 _RATE = 1e-9  # nothing is to be learnt
 _TCP_INFO_BYTES = 232
-_BYTES_SENT = 200  # offset of ``tcpi_bytes_sent`` in Linux's ``struct tcp_info``
+# Offsets of members of Linux's ``struct tcp_info``.
+_NOTSENT_BYTES = 144
+_BYTES_SENT_AND_RETRANSMITTED = 200
 
 
 def main(folder: str) -> None:
@@ -176,8 +178,9 @@ class _Job:
 
 
 def bytes_sent() -> int | None:
-    """Bytes that the TCP connections of this process have sent so far, without repetitions of the network's.
+    """Bytes that this process has written to its TCP connections so far.
 
+    Those that the kernel still keeps for a slow network are included, retransmissions are not.
     None where the system has no ``/proc/self/fd`` or does not say.
     """
     total, has_said = 0, False
@@ -201,9 +204,11 @@ def _sent_on(number: int) -> int | None:
             about = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
     except OSError:
         return None
-    if len(about) < _BYTES_SENT + 8:
+    if len(about) < _TCP_INFO_BYTES:
         return None
-    return int(struct.unpack_from("=Q", about, _BYTES_SENT)[0])
+    (waiting,) = struct.unpack_from("=I", about, _NOTSENT_BYTES)
+    sent, retransmitted = struct.unpack_from("=QQ", about, _BYTES_SENT_AND_RETRANSMITTED)
+    return int(sent - retransmitted + waiting)
 
 
 if __name__ == "__main__":

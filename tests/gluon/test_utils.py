@@ -8,13 +8,16 @@ import http.server
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import mixnet as mx
-from mixnet import nd
+from mixnet import autograd, nd
 from mixnet.gluon import utils
+from mixnet.ndarray import indexing
+from mixnet.runtime.devices.host_value import HostValue
 from tests.waiting import join
 
 CONTENT = bytes(range(256)) * 40
@@ -36,6 +39,65 @@ def test_split_data_divides_a_batch() -> None:
     assert loaded[1].asnumpy().tolist() == [[3, 4]] and loaded[1].dtype == np.float32
     (single,) = utils.split_and_load(np.ones((3, 2)), [mx.cpu(1)])
     assert single.context == mx.cpu(1)
+
+
+CONTEXTS = [mx.cpu(0), mx.cpu(1), mx.cpu(2)]
+
+
+@pytest.mark.parametrize("kind", [nd, mx.np])
+def test_a_computed_batch_is_split_without_operations(kind: Any) -> None:
+    batch = kind.array(np.arange(14).reshape(7, 2))
+    batch.wait_to_read()
+    before = mx.runtime.counters()
+    parts = utils.split_and_load(batch, CONTEXTS, even_split=False)
+    assert all(type(part._value) is HostValue for part in parts)
+    assert mx.runtime.counters() == before
+    assert [part.context for part in parts] == CONTEXTS
+    assert [type(part) for part in parts] == [type(batch)] * 3
+    assert [part.asnumpy().tolist() for part in parts] == [
+        [[0, 1], [2, 3], [4, 5]], [[6, 7], [8, 9]], [[10, 11], [12, 13]],
+    ]  # fmt: skip
+
+
+def test_the_part_on_the_context_of_the_batch_is_a_view() -> None:
+    # The numbers are those of MXNet 1.9.1.
+    batch = nd.array(np.arange(8).reshape(4, 2))
+    own, other = utils.split_and_load(batch, CONTEXTS[:2])
+    own[:] = 9
+    other[:] = 7
+    assert batch.asnumpy().tolist() == [[9, 9], [9, 9], [4, 5], [6, 7]]
+    batch[:] = 1
+    assert own.asnumpy().tolist() == [[1, 1], [1, 1]]
+    assert other.asnumpy().tolist() == [[7, 7], [7, 7]]
+
+
+def test_tasks_copy_the_parts_of_pending_and_of_large_batches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def check(batch: nd.NDArray) -> None:
+        parts = utils.split_and_load(batch, CONTEXTS[:2])
+        assert [part.asnumpy().tolist() for part in parts] == [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]
+
+    batch = nd.arange(8).reshape((4, 2)) + 1
+    check(batch)
+    monkeypatch.setattr(indexing, "MOST_BYTES_AT_ONCE", 16)
+    monkeypatch.setattr(indexing, "copy_of_part", pytest.fail)
+    check(batch)
+
+
+def test_gradients_pass_through_a_split_batch() -> None:
+    # The numbers are those of MXNet 1.9.1.
+    batch = nd.array(np.arange(8).reshape(4, 2))
+    batch.attach_grad()
+    with autograd.record():
+        squares = [(each * each).sum() for each in utils.split_and_load(batch, CONTEXTS[:2])]
+    autograd.backward(squares)
+    assert batch.grad.asnumpy().tolist() == [[0, 2], [4, 6], [8, 10], [12, 14]]
+
+
+def test_a_batch_is_split_over_contexts_only() -> None:
+    with pytest.raises(TypeError, match="not str"):
+        utils.split_and_load(nd.ones((4, 2)), [mx.cpu(0), "cpu(1)"])
 
 
 def test_clip_global_norm_scales_gradients() -> None:

@@ -68,6 +68,33 @@ def test_a_step_happens_on_all_devices_or_on_none(
     is_all_or_nothing(partial(Training, **options), Training.step, Training.content, 211)
 
 
+@pytest.mark.skipif("joint" not in WAYS, reason="needs several devices")
+def test_a_joint_step_of_parameters_without_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of a module."""
+    monkeypatch.setenv("MIXNET_JOINT_STEP_AFTER", "1")
+
+    class Pushed:
+        def __init__(self) -> None:
+            self.store = mx.kv.create("device")
+            self.store.init("w", nd.ones(3))
+            self.store.set_optimizer(mx.optimizer.SGD(learning_rate=1.0, momentum=0.9))
+            self.weights = [nd.ones(3, context) for context in CONTEXTS]
+            for _ in range(2):
+                self.step()
+            assert self.store.handle._steps.are_joint
+
+        def step(self) -> None:
+            gradients = [nd.ones(3, context) for context in CONTEXTS]
+            self.store._step(["w"], [gradients], [self.weights])
+
+        def content(self) -> str:
+            stored = nd.zeros(3)
+            self.store.pull("w", out=stored)
+            return repr([each.asnumpy().tolist() for each in (stored, *self.weights)])
+
+    is_all_or_nothing(Pushed, Pushed.step, Pushed.content, 97)
+
+
 def test_an_interrupted_push_changes_all_keys_or_none() -> None:
     def store() -> mx.kv.KVStore:
         result = mx.kv.create("local")

@@ -80,6 +80,52 @@ def test_a_joint_step_gives_the_same_parameters(optimizer: str, options: dict[st
     check_alike(joint, separate)
 
 
+def test_a_step_of_a_module_is_joint() -> None:
+    def trained_module(after: int) -> tuple[dict[str, list[np.ndarray]], int]:
+        hidden = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=8, name="hidden")
+        out = mx.sym.FullyConnected(mx.sym.relu(hidden), num_hidden=3, name="out")
+        module = mx.mod.Module(mx.sym.SoftmaxOutput(out, name="softmax"), context=CONTEXTS)
+        x, y = (np.concatenate(each) for each in zip(*DATA, strict=True))
+        batches = mx.io.NDArrayIter(x, y, 16)
+        module.bind(batches.provide_data, batches.provide_label)
+        mx.random.seed(1)
+        module.init_params(mx.init.Xavier())
+        options = {"learning_rate": 0.1, "momentum": 0.9}
+        module.init_optimizer("device", "sgd", options)
+        module._kvstore.handle._steps.after = after
+        before = joint_steps()
+        for batch in batches:
+            module.forward_backward(batch)
+            module.update()
+        group = module._exec_group
+        arrays = zip(group.param_names, group.param_arrays, strict=True)
+        values = {name: [each.asnumpy() for each in row] for name, row in arrays}
+        return values, joint_steps() - before
+
+    separate, none = trained_module(0)
+    joint, count = trained_module(2)
+    assert (none, count) == (0, expected(4))
+    check_alike(joint, separate)
+
+
+def test_parameters_of_a_joint_step_share_no_variable() -> None:
+    store = mx.kv.create("device")
+    store.init("w", nd.ones(3))
+    store.set_optimizer(mx.optimizer.SGD(learning_rate=1.0))
+    store.handle._steps.after = 1
+    weights = [nd.ones(3, ctx) for ctx in CONTEXTS]
+    for _ in range(3):
+        store._step(["w"], [[nd.ones(3, ctx) for ctx in CONTEXTS]], [weights])
+    variable = nd.zeros(3)
+    variable.attach_grad()
+    store.pull("w", out=variable)
+    with autograd.record():
+        total = (variable * 2 + weights[0] * 10).sum()
+    total.backward()
+    assert variable.grad.asnumpy().tolist() == [2] * 3
+    assert [each.asnumpy().tolist() for each in (variable, *weights)] == [[-11] * 3] * 5
+
+
 def test_gradients_are_summed_before_backward_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """XLA's schedule has one sum for each large gradient and common sums for small ones."""
     if not expected(1):

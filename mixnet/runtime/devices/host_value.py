@@ -15,11 +15,13 @@ from typing import Any
 import jax
 import numpy as np
 
+from mixnet.context import Context
+from mixnet.engine.timeline import timeline
 from mixnet.process import locks
 from mixnet.runtime.devices.to_device import to_device
-from mixnet.runtime.value.memory import before_listing
+from mixnet.runtime.value.memory import before_listing, logs
 from mixnet.runtime.value.state import is_on_host, state
-from mixnet.runtime.value.value import Spec, Value
+from mixnet.runtime.value.value import Spec, Value, aligned_empty
 
 _moving = locks.make("host values")
 _CPU = 1  # the number of the device type
@@ -175,11 +177,40 @@ def part_on_host(value: Value, start: int, shape: tuple[int, ...]) -> HostValue 
         shape: of the part.
     """
     spec = value.spec
-    size = math.prod(shape)
+    nbytes = math.prod(shape) * spec.dtype.itemsize
+    if spec.nbytes > MOST_BYTES_OF_WHOLE or nbytes > MOST_BYTES_OF_PART:
+        return None
+    part = _part(value, start, shape)
+    return (
+        None if part is None else HostValue(Spec.of(shape, spec.dtype, spec.context), part.copy())
+    )
+
+
+def copy_of_part(
+    value: Value, start: int, shape: tuple[int, ...], context: Context
+) -> Value | None:
+    """A copy of a part of any size on any CPU context, made at once; None where ``part_on_host`` returns it.
+
+    Args:
+        value: the whole.
+        start: the first element, in row-major order.
+        shape: of the part.
+        context: of the copy.
+    """
+    part = _part(value, start, shape) if context.device_typeid == _CPU else None
+    if part is None or timeline.on or logs:  # which show operations and tasks
+        return None
+    data = aligned_empty(shape, part.dtype)
+    np.copyto(data, part)
+    copy = Value(Spec.of(shape, part.dtype, context))
+    become_host(copy, data)
+    return copy
+
+
+def _part(value: Value, start: int, shape: tuple[int, ...]) -> np.ndarray | None:
+    """A view of a part of a value; None if the value is pending, on a tape or in a trace, or not on a CPU."""
     if (
-        spec.nbytes > MOST_BYTES_OF_WHOLE
-        or size * spec.dtype.itemsize > MOST_BYTES_OF_PART
-        or spec.context.device_typeid != _CPU
+        value.spec.context.device_typeid != _CPU
         or (value.node is not None and state.recording)
         or state.trace is not None
         or state.isolation is not None
@@ -191,5 +222,4 @@ def part_on_host(value: Value, start: int, shape: tuple[int, ...]) -> HostValue 
         if array is None or not array.is_ready():
             return None
         data = np.asarray(array)
-    part = data.reshape(-1)[start : start + size].reshape(shape)
-    return HostValue(Spec.of(shape, spec.dtype, spec.context), part.copy())
+    return data.reshape(-1)[start : start + math.prod(shape)].reshape(shape)

@@ -124,6 +124,8 @@ _content, _set_content = _slot.__get__, _slot.__set__
 
 def become_shard(value: Value, shard: Shard) -> None:
     """Make a shard the content of a pending value, which is computed from then on."""
+    # One for each value, an alias too: ``is_held_by`` counts them.
+    own = Shard(shard.whole, shard.place)
     # In this order: a reader in between sees a pending value.
     value.__class__ = ShardValue
-    _set_content(value, shard)
+    _set_content(value, own)

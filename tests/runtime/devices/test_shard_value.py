@@ -92,6 +92,18 @@ def test_an_array_may_be_donated_only_if_it_has_one_owner_and_no_shard_was_read(
 
 
 @on_several_devices
+def test_an_alias_of_a_shard_keeps_the_array_from_being_donated() -> None:
+    whole, values, _ = sharded()
+    shard = Shard(whole, 0)
+    aliases = [Value(values[0].spec) for _ in range(2)]  # pending values of one result
+    for each in aliases:
+        become_shard(each, shard)
+    del shard
+    assert not whole.is_held_by(5 + 1)
+    assert whole.is_held_by(6 + 1)
+
+
+@on_several_devices
 @pytest.mark.usefixtures("only_own_arrays")
 def test_live_memory_counts_a_divided_array_once() -> None:
     before = live_bytes(CONTEXTS[1])
