@@ -41,6 +41,18 @@ class _DeviceNumberError(ContextError, AttributeTypeError, mxnet_name="TypeError
     """The number of a device is not a number."""
 
 
+class _DefaultContext:
+    """``Context._default_ctx``: programs read and set its ``value``, the current context of a thread."""
+
+    @property
+    def value(self) -> Context:
+        return current_context()
+
+    @value.setter
+    def value(self, context: Context) -> None:
+        set_default(context)
+
+
 class Context:
     """A device, as ``mx.cpu(0)`` or ``mx.gpu(1)``; ``with context:`` makes it the current one.
 
@@ -52,6 +64,7 @@ class Context:
     devtype2str: ClassVar[dict[int, str]] = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
     devstr2type: ClassVar[dict[str, int]] = {name: code for code, name in devtype2str.items()}
     _contexts: ClassVar[dict[tuple[str, int], Context]] = {}
+    _default_ctx: ClassVar[_DefaultContext] = _DefaultContext()
 
     device_typeid: int
     device_id: int

@@ -54,6 +54,15 @@ def test_the_default_context() -> None:
         assert mx.Context.default_ctx is mx.current_context() is mx.cpu(1)
 
 
+def test_programs_set_the_default_context() -> None:
+    assert mx.Context._default_ctx.value is mx.cpu(0)
+    mx.Context._default_ctx.value = mx.cpu(1)
+    try:
+        assert mx.current_context() is mx.Context._default_ctx.value is mx.cpu(1)
+    finally:
+        mx.Context._default_ctx.value = mx.cpu(0)
+
+
 @pytest.mark.skipif("mx.num_gpus() > 0", reason="there is a GPU")
 def test_gpu_contexts_are_errors_without_a_gpu() -> None:
     assert mx.context.num_gpus() == 0 and str(mx.gpu(1)) == "gpu(1)"
