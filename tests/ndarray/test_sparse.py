@@ -13,6 +13,7 @@ import pytest
 import mixnet as mx
 from mixnet import nd
 from mixnet.ndarray import row_sparse_array, sparse_rules
+from mixnet.runtime.interpret.patience import compiling_at_once
 from tests.each_record import each_record
 
 DATA = np.array([[0, 1, 0], [0, 0, 0], [2, 0, 3], [0, 0, 0]], "float32")
@@ -601,3 +602,25 @@ def test_a_gradient_through_a_square_leaves_out_rows_of_zeros() -> None:
 def test_the_different_numbers_are_found_by_sorting_or_by_looking(extent: int) -> None:
     union, places = row_sparse_array._united(np.array([5, 2, 5, 7, 2]), extent)
     assert union.tolist() == [2, 5, 7] and places.tolist() == [1, 0, 1, 2, 0]
+
+
+@pytest.mark.parametrize("stype", ["default", "row_sparse"])
+def test_lazy_updates_change_the_buffers_of_weight_and_states_in_one_program(stype: str) -> None:
+    embedding = mx.gluon.nn.Embedding(1024, 4, sparse_grad=True)
+    embedding.initialize()
+    weight, mean, var = (nd.ones((1024, 4)).tostype(stype) for _ in range(3))
+    with compiling_at_once():
+        for number, rows_read in enumerate([[1, 2, 2], [5, 6, 7], [3, 3, 3]]):
+            with mx.autograd.record():
+                loss = embedding(nd.array(rows_read)).sum()
+            loss.backward()
+            mx.nd.waitall()
+            before = mx.runtime.counters()
+            nd.adam_update(weight, embedding.weight.grad(), mean, var, out=weight, lr=0.1)
+            mx.nd.waitall()
+            after = mx.runtime.counters()
+            assert after["donated_bytes"] - before["donated_bytes"] == 3 * 1024 * 4 * 4
+            if number:
+                assert after["programs_compiled"] == before["programs_compiled"]
+    changed = np.flatnonzero((weight.asnumpy() != 1).any(1))
+    assert changed.tolist() == [1, 2, 3, 5, 6, 7]
