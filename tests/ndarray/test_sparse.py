@@ -563,6 +563,7 @@ def test_the_rows_of_an_array_that_stores_all_are_its_dense_content() -> None:
     mx.nd.waitall()
     before = mx.runtime.counters()["operations"]
     dense = array.tostype("default")
+    dense.wait_to_read()
     assert mx.runtime.counters()["operations"] == before
     dense[0] = 0
     assert array.asnumpy().tolist() == values.tolist()
