@@ -34,7 +34,7 @@ class _OfThread(threading.local):
 _current = _OfThread()
 
 
-class _OfPrograms:
+class _DefaultContext:
     """``Context._default_ctx``, whose ``value`` is the current context of the thread."""
 
     @property
@@ -65,7 +65,7 @@ class Context(metaclass=_MXClassPropertyMetaClass):
     devtype2str: ClassVar[dict[int, str]] = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
     devstr2type: ClassVar[dict[str, int]] = {name: code for code, name in devtype2str.items()}
     _contexts: ClassVar[dict[tuple[str, int], Context]] = {}
-    _default_ctx = _OfPrograms()
+    _default_ctx = _DefaultContext()
 
     device_typeid: int
     device_id: int

@@ -308,6 +308,15 @@ class PropRunner:
                 )
         return [tuple(each) for each in shapes]
 
+    def output_storage(self, inputs: Sequence[str]) -> list[str]:
+        """Storage types of the outputs for arguments of known ones.
+
+        Raises:
+            MXNetError: ``infer_storage_type`` raised.
+        """
+        with self._explained("infer_storage_type"):
+            return list(self.prop.infer_storage_type(list(inputs))[1])
+
     def structs(self, inputs: Sequence[Any]) -> tuple[list[tuple[int, ...]], list[np.dtype]]:
         """Shapes and dtypes of the outputs.
 

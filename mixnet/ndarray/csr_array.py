@@ -16,7 +16,12 @@ from mixnet.context import Context
 from mixnet.ndarray.indexing import span
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.sparse_array import BaseSparseNDArray, host_indices, out_of_range
+from mixnet.ndarray.sparse_array import (
+    BaseSparseNDArray,
+    host_indices,
+    out_of_range,
+    rounded_up,
+)
 from mixnet.ops.registry import find
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import from_host
@@ -53,8 +58,7 @@ class CSRNDArray(BaseSparseNDArray):
         """
         columns, rows = self._aux[1].asnumpy(), self._rows().asnumpy()
         count, data = len(columns), self._data
-        unit = 1 << max(count.bit_length() - 3, 0)
-        added = -count % unit
+        added = rounded_up(count) - count
         if added:
             values = np.concatenate([data.asnumpy(), np.zeros(added, data.dtype)])
             data = NDArray._wrap(from_host(values, self.context))

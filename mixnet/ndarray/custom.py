@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mixnet.base import ShapeError
@@ -57,4 +58,15 @@ def Custom(*data: NDArray, op_type: str = "", **kwargs: Any) -> Results:
         "parameters": parameters,
         "registration": registrations[op_type],
     }
-    return invoke_any(find("Custom"), arrays, attributes)
+    if not any(each._is_sparse for each in arrays):
+        return invoke_any(find("Custom"), arrays, attributes)
+    results = invoke_any(find("Custom"), _dense(arrays), attributes)
+    types = runner.output_storage([each.stype for each in arrays[: len(runner.arguments)]])
+    if isinstance(results, NDArray):
+        return results.tostype(types[0])
+    return [each.tostype(stype) for each, stype in zip(results, types, strict=True)]
+
+
+def _dense(arrays: Sequence[NDArray]) -> list[NDArray]:
+    """Arrays with their content on the tape, which is what forward reads of sparse ones, too."""
+    return [NDArray._wrap(each._read()) if each._is_sparse else each for each in arrays]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -16,33 +16,69 @@ from mixnet.context import Context
 from mixnet.ndarray.create import array as dense_array
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.sparse_array import BaseSparseNDArray, host_indices, out_of_range
+from mixnet.ndarray.sparse_array import (
+    BaseSparseNDArray,
+    host_indices,
+    out_of_range,
+    rounded_up,
+)
 from mixnet.ops.registry import find
-from mixnet.runtime.value.state import state
+from mixnet.runtime.value.state import note_writes, state
 from mixnet.runtime.value.value import Value, from_host
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+class _Room:
+    """Rows and their numbers with room for more, see :func:`sum_of_rows`.
+
+    Args:
+        rows: the stored rows, and any others behind them.
+        numbers: of all these; a number beyond the last row of the array for those that are not stored.
+        count: how many rows are stored.
+    """
+
+    __slots__ = ("_stored", "count", "numbers", "rows")
+
+    def __init__(self, rows: NDArray, numbers: NDArray, count: int):
+        self.rows, self.numbers, self.count = rows, numbers, count
+        self._stored: NDArray | None = None
+
+    def stored(self) -> NDArray:
+        """The stored rows alone, cut out when they are first asked for."""
+        if self._stored is None:
+            attributes = {"axis": 0, "begin": 0, "end": self.count}
+            self._stored = invoke(find("slice_axis"), (self.rows,), attributes)
+        return self._stored
+
+
 class RowSparseNDArray(BaseSparseNDArray):
     """An array of which some rows, slices along the first axis, are stored; the others are 0."""
 
-    __slots__ = ("_room", "_stored")
+    __slots__ = ("_numbers_of_all", "_room", "_stored")
 
-    _room: tuple[NDArray, NDArray] | None
-    """Rows and their numbers with room for more: see :func:`sum_of_rows`."""
+    _room: _Room | None
     _stored: NDArray | None
-    """The stored rows; with spare capacity, None until they are needed."""
+    """The stored rows; None if there is room for more."""
+    _numbers_of_all: NDArray | None
+    """Row numbers that were found to be those of all rows, in order."""
+
+    @classmethod
+    def _make(cls, data: NDArray, aux: tuple[NDArray, ...], shape: tuple[int, ...]) -> Self:
+        self = super()._make(data, aux, shape)
+        self._numbers_of_all = None
+        return self
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._numbers_of_all = None
 
     @property
     def _data(self) -> NDArray:
-        if self._stored is None:
-            assert self._room is not None
-            count = self._aux[0].shape[0]
-            self._stored = invoke(
-                find("slice_axis"), (self._room[0],), {"axis": 0, "begin": 0, "end": count}
-            )
+        if self._room is not None:
+            return self._room.stored()
+        assert self._stored is not None
         return self._stored
 
     @_data.setter
@@ -55,23 +91,44 @@ class RowSparseNDArray(BaseSparseNDArray):
     @property
     def _roomy(self) -> tuple[NDArray, NDArray]:
         """Rows and their numbers; rows whose number is beyond the last row are dropped."""
-        return self._room or (self._data, self._aux[0])
+        room = self._room
+        return (self._data, self._aux[0]) if room is None else (room.rows, room.numbers)
 
     @property
     def stype(self) -> str:
         """``'row_sparse'``."""
         return "row_sparse"
 
+    def _has_all_rows(self) -> bool:
+        """Whether every row is stored, in order: then the stored rows are the dense content."""
+        numbers = self._aux[0]
+        if numbers.shape[0] != self.shape[0]:
+            return False
+        if self._numbers_of_all is not numbers:  # handles of row numbers are not written to
+            if not np.array_equal(numbers.asnumpy(), np.arange(self.shape[0])):
+                return False
+            self._numbers_of_all = numbers
+        return True
+
     def _dense(self) -> NDArray:
+        if self._has_all_rows():
+            stored = self._data._read()
+            if stored.node is None:
+                return NDArray._wrap(stored.alias())
         return invoke(find("_rows_to_dense"), self._roomy, {"shape": self.shape})
 
     def _replace(self, other: BaseSparseNDArray) -> None:
-        room = other._room if isinstance(other, RowSparseNDArray) else None
-        if room is None or state.undo is not None:
-            super()._replace(other)
-        else:
-            self._aux, self._stored, self._room = other._aux, None, room
-            self._variable = None
+        assert isinstance(other, RowSparseNDArray)
+        self._change(other._stored, other._room, other._aux)
+
+    def _set(self, data: NDArray, aux: tuple[NDArray, ...]) -> None:
+        self._change(data, None, aux)
+
+    def _change(self, stored: NDArray | None, room: _Room | None, aux: tuple[NDArray, ...]) -> None:
+        if state.undo is not None:
+            changes = {"_stored": stored, "_room": room, "_aux": aux}
+            note_writes([(self, name, getattr(self, name), new) for name, new in changes.items()])
+        self._stored, self._room, self._aux, self._variable = stored, room, aux, None
 
     @classmethod
     def _from_dense(cls, dense: NDArray) -> RowSparseNDArray:
@@ -123,6 +180,9 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     def _places(self, rows: ArrayLike) -> np.ndarray | None:
         """Where the rows with these numbers are stored; None unless all of them are."""
+        if self._has_all_rows():
+            numbers = np.asarray(rows)
+            return numbers if ((numbers >= 0) & (numbers < self.shape[0])).all() else None
         stored = self._aux[0].asnumpy()
         places = np.searchsorted(stored, rows)
         if len(stored) and (stored[np.minimum(places, len(stored) - 1)] == rows).all():
@@ -206,25 +266,43 @@ class RowSparseNDArray(BaseSparseNDArray):
 def sum_of_rows(pairs: Any, shape: tuple[int, ...]) -> RowSparseNDArray:
     """A row_sparse array from pairs of row numbers, in any order and repeated, and rows.
 
-    How many different rows there are changes from batch to batch. So that programs do not, the
-    result has room for as many rows as were given, and numbers behind the last row where it is
-    not used; it is cut to size when somebody looks at the rows themselves.
+    Rows with numbers beyond the last row are dropped. How many different rows there are changes from
+    batch to batch. So that programs do not, the result has room for as many rows as were given, and
+    numbers behind the last row where it is not used; it is cut to size when somebody looks at the rows
+    themselves.
     """
-    context = pairs[0][1].context
+    context, extent = pairs[0][1].context, shape[0]
     numbers = np.concatenate([rows.asnumpy() for rows, _ in pairs]).astype(np.int64)
     # Negative numbers count from the end, as indexing has it.
-    union, places = np.unique(
-        np.where(numbers < 0, numbers + shape[0], numbers), return_inverse=True
-    )
+    numbers = np.where(numbers < 0, numbers + extent, numbers)
     data = pairs[0][1]
     if len(pairs) > 1:
         data = invoke(find("Concat"), [each for _, each in pairs], {"dim": 0})
-    where = host_indices(places.reshape(-1), context)
     room = len(numbers)
+    stored = np.flatnonzero(numbers < extent)
+    if len(stored) < room:
+        numbers, room = numbers[stored], rounded_up(len(stored))
+        where = host_indices(np.resize(stored, room), context)
+        data = invoke(find("_take_rows"), (data, where), {})
+    union, places = _united(numbers, extent)
+    unused = np.full(room - len(places), room)
+    where = host_indices(np.concatenate([places, unused]), context)
     total = invoke(find("_sum_rows"), (data, where), {"count": room})
     result: RowSparseNDArray = RowSparseNDArray._make(total, (host_indices(union, context),), shape)
     if room > len(union):
-        spare = np.full(room - len(union), shape[0])
-        result._room = (total, host_indices(np.concatenate([union, spare]), context))
-        result._stored = None
+        spare = np.full(room - len(union), extent)
+        numbers_in_room = host_indices(np.concatenate([union, spare]), context)
+        result._stored, result._room = None, _Room(total, numbers_in_room, len(union))
     return result
+
+
+def _united(numbers: np.ndarray, extent: int) -> tuple[np.ndarray, np.ndarray]:
+    """The different ones among numbers below ``extent``, rising, and the place of each number there."""
+    if (
+        len(numbers) < extent // 16
+    ):  # sorting these takes less time than looking at all that there could be
+        union, places = np.unique(numbers, return_inverse=True)
+        return union, places.reshape(-1)
+    is_there = np.zeros(extent, bool)
+    is_there[numbers] = True
+    return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[numbers]

@@ -40,6 +40,11 @@ def host_indices(values: ArrayLike, context: Context) -> NDArray:
     return NDArray._wrap(from_host(np.asarray(values, np.int64), context))
 
 
+def rounded_up(count: int) -> int:
+    """A number of stored values or rows with room for up to a quarter more, so that arrays share programs."""
+    return count + -count % (1 << max(count.bit_length() - 3, 0))
+
+
 def out_of_range(name: str, positions: np.ndarray, extent: int) -> str:
     """A phrase that says what is wrong with the rows or columns in ``indices``; empty if nothing is."""
     if len(positions) and (positions.min() < 0 or positions.max() >= extent):

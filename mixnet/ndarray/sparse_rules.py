@@ -512,7 +512,7 @@ def _update(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> An
         if isinstance(each, RowSparseNDArray):
             each._store_all_rows()
     holders = [weight, *arrays[2:]]
-    if any(each._is_sparse for each in holders):
+    if any(_lacks_rows(each) for each in holders):
         data, numbers = gradient._data, gradient._aux[0]
     else:
         data, numbers = gradient._roomy
@@ -550,17 +550,26 @@ def _update_all_rows(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) 
     return weight
 
 
+def _lacks_rows(array: NDArray) -> bool:
+    return isinstance(array, RowSparseNDArray) and not array._has_all_rows()
+
+
 def _rows_at(array: NDArray, numbers: NDArray) -> NDArray:
     if isinstance(array, RowSparseNDArray):
-        return array._rows_at(numbers.asnumpy())
+        if not array._has_all_rows():
+            return array._rows_at(numbers.asnumpy())
+        array = array._data
     return invoke(find("_take_rows"), (array, numbers), {})
 
 
 def _put_rows(array: NDArray, numbers: NDArray, data: NDArray) -> None:
-    if isinstance(array, RowSparseNDArray):
-        array._put_rows(numbers.asnumpy(), data)
-    else:
+    if not isinstance(array, RowSparseNDArray):
         array._write(invoke(find("_put_rows"), (array, numbers, data), {})._read())
+    elif array._has_all_rows():
+        rows = invoke(find("_put_rows"), (array._data, numbers, data), {})
+        array._set(rows, array._aux)
+    else:
+        array._put_rows(numbers.asnumpy(), data)
 
 
 invoke_module.on_sparse.append(run)

@@ -13,14 +13,17 @@ from mixnet.ops.parameters import Parametrized
 
 
 def stored_rows(*arrays: Any) -> Any:
-    """Numbers of the rows that are not all 0 in every array; that of the first of them for the others."""
+    """Numbers of the rows that are not all 0 in every array, a number beyond the last row for the others.
+
+    If all are 0, row 0 counts as stored.
+    """
     count = arrays[0].shape[0]
     rows = jnp.arange(count, dtype=jnp.int64)
     if count == 0:
         return rows
     axes = tuple(range(1, arrays[0].ndim))
     stored = jnp.any(jnp.stack([jnp.any(each != 0, axis=axes) for each in arrays]), axis=0)
-    return jnp.where(stored, rows, jnp.argmax(stored))
+    return jnp.where(stored, rows, jnp.where(jnp.any(stored), count, 0))
 
 
 class RowGradient(Operator):

@@ -74,6 +74,7 @@ class _Body:
         self.heads = tuple(self._at(entry) for entry in entries)
         whole = Graph(self.heads)
         self.inputs = tuple(node for node in whole.nodes if node.is_variable)
+        self._check_names()
         outside = {node: entry for entry, node in self._stand_ins.items()}
         self.captured: dict[str, Entry] = {
             node.name: outside.get(node) or Entry(node)
@@ -93,6 +94,17 @@ class _Body:
         nodes = [Node(None, name=name, attrs=node_attributes()) for name in names]
         self._own_variables.update(nodes)
         return [Symbol([Entry(node)]) for node in nodes]
+
+    def _check_names(self) -> None:
+        names: set[str] = set()
+        for node in self.inputs:
+            if node.name in names:
+                raise CheckError(
+                    f"{self.mark}: the inputs of the subgraph have no unique names; several variables "
+                    f"are named {node.name!r}. Make the variable once and use it everywhere, or give "
+                    f"each a name of its own."
+                )
+            names.add(node.name)
 
     def _is_own(self, symbol: Symbol) -> bool:
         node = symbol._heads[0].node

@@ -8,7 +8,7 @@ from typing import Any
 
 from mixnet.autograd.function import FunctionOp
 from mixnet.autograd.scope import RecordingScope
-from mixnet.autograd.tape import Mark
+from mixnet.autograd.tape import Mark, on_tape
 from mixnet.base import GradientError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
@@ -96,13 +96,14 @@ def get_symbol(x: Any) -> Symbol:
         x: an array that was computed inside ``autograd.record()``, or a variable.
 
     Raises:
-        GradientError: it was neither recorded nor a variable.
+        GradientError: it is neither recorded, or backward has freed that, nor a variable.
     """
     with RecordingScope(True, None):  # in which a variable has its node
         value = x._read()
-    if value.node is None:
+    if not on_tape(value):
         raise GradientError(
-            "get_symbol takes an array that was computed from a variable inside autograd.record()."
+            "get_symbol takes an array that was computed from a variable inside autograd.record(). "
+            "backward() frees the recorded computation; retain_graph=True keeps it."
         )
     rebuilt: dict[Node, Node] = {}
     arrays, operations = itertools.count(), itertools.count()

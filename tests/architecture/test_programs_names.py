@@ -14,7 +14,8 @@ _BLOCK = (
     "_empty_prefix _forward_hooks _forward_pre_hooks _name _params _prefix _reg_params _scope"
 )
 _HYBRID_BLOCK = (
-    f"{_BLOCK} _backend _call_cached_op _clear_cached_op _deferred_infer_shape _flags _get_graph"
+    f"{_BLOCK} _backend _build_cache _cached_op _call_cached_op _clear_cached_op "
+    f"_deferred_infer_shape _flags _get_graph"
 )
 _LSTM = (
     "_dir _dropout _dtype _gates _hidden_size _input_size _layout _mode _num_layers "

@@ -78,3 +78,31 @@ def test_attributes_of_an_optimizer(name: str) -> None:
         trainer.step(1)
     assert weight.data().asscalar() == -0.25
     assert getattr(trainer.optimizer, name) == 0
+
+
+def test_a_program_creates_the_graph_before_the_first_call() -> None:
+    net = gluon.nn.Dense(2, in_units=3)
+    net.initialize(mx.init.One())
+    net.hybridize()
+    assert net._cached_op is None
+    net._build_cache(nd.ones((1, 3)))
+    arrays = {
+        "data": nd.ones((1, 3)),
+        net.weight.name: net.weight.data(),
+        net.bias.name: net.bias.data(),
+    }
+    names = net._cached_graph[1].list_inputs()
+    assert net._cached_op(*[arrays[name] for name in names]).asnumpy().tolist() == [[3, 3]]
+    net._clear_cached_op()
+    assert net._cached_op is None
+
+
+def test_a_program_creates_gradients_anew() -> None:
+    weight = gluon.Parameter("weight", shape=(2,))
+    weight.initialize(mx.init.One())
+    with autograd.record():
+        y = weight.data() * 3
+    y.backward()
+    assert weight.grad().asnumpy().tolist() == [3, 3]
+    weight._init_grad()
+    assert weight.grad().asnumpy().tolist() == [0, 0]

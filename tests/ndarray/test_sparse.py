@@ -12,7 +12,8 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd
-from mixnet.ndarray import sparse_rules
+from mixnet.ndarray import row_sparse_array, sparse_rules
+from mixnet.runtime.interpret.patience import compiling_at_once
 from tests.each_record import each_record
 
 DATA = np.array([[0, 1, 0], [0, 0, 0], [2, 0, 3], [0, 0, 0]], "float32")
@@ -554,3 +555,73 @@ def test_a_product_with_a_row_sparse_variable_makes_no_dense_matrix(monkeypatch)
     product.backward(nd.array(head))
     np.testing.assert_array_equal(product.asnumpy(), DATA.T @ OTHER)
     np.testing.assert_array_equal(weight.grad.asnumpy(), DATA @ head)
+
+
+def test_the_rows_of_an_array_that_stores_all_are_its_dense_content() -> None:
+    values = np.arange(6, dtype="float32").reshape(3, 2) + 1
+    array = rows(values)
+    mx.nd.waitall()
+    before = mx.runtime.counters()["operations"]
+    dense = array.tostype("default")
+    dense.wait_to_read()
+    assert mx.runtime.counters()["operations"] == before
+    dense[0] = 0
+    assert array.asnumpy().tolist() == values.tolist()
+    unsorted = nd.sparse.row_sparse_array((values, [2, 0, 1]), shape=(3, 2))
+    assert unsorted.asnumpy().tolist() == values[[1, 2, 0]].tolist()
+
+
+@pytest.mark.parametrize(
+    "stored", [[[1, 1], [2, 2], [3, 3], [4, 4]], [[1, 1], [0, 0], [3, 3], [4, 4]]]
+)
+def test_a_lazy_update_takes_the_rows_in_the_room_of_the_gradient(stored: list[list[int]]) -> None:
+    embedding = mx.gluon.nn.Embedding(4, 2, sparse_grad=True)
+    embedding.initialize()
+    for numbers in ([1, 1, 1, 3], [3, 0, 0, 3]):
+        with mx.autograd.record():
+            loss = embedding(nd.array(numbers)).sum()
+        loss.backward()
+        weight = rows(np.array(stored, "float32"))
+        nd.sgd_update(weight, embedding.weight.grad(), out=weight, lr=1)
+        expected = np.array(stored, "float32") - np.bincount(numbers, minlength=4)[:, None]
+        assert weight.asnumpy().tolist() == expected.tolist()
+
+
+def test_a_gradient_through_a_square_leaves_out_rows_of_zeros() -> None:
+    weight = rows(np.array([[1, 2], [0, 0], [3, 4], [0, 0], [5, 6]], "float32"))
+    weight.attach_grad(stype="row_sparse")
+    matrix = csr(np.array([[0, 0, 1, 0, 2], [1, 0, 0, 0, 0]], "float32"))
+    with mx.autograd.record():
+        loss = (nd.dot(matrix, weight) * nd.dot(matrix, weight.square())).sum()
+    loss.backward()
+    assert weight.grad.indices.asnumpy().tolist() == [0, 2, 4]  # as MXNet 1.9.1, also below
+    assert weight.grad.data.asnumpy().tolist() == [[3, 12], [137, 216], [378, 560]]
+    assert weight.grad._roomy[0].shape == (6, 2)  # three of each product, none of the zeros
+
+
+@pytest.mark.parametrize("extent", [8, 1000])
+def test_the_different_numbers_are_found_by_sorting_or_by_looking(extent: int) -> None:
+    union, places = row_sparse_array._united(np.array([5, 2, 5, 7, 2]), extent)
+    assert union.tolist() == [2, 5, 7] and places.tolist() == [1, 0, 1, 2, 0]
+
+
+@pytest.mark.parametrize("stype", ["default", "row_sparse"])
+def test_lazy_updates_change_the_buffers_of_weight_and_states_in_one_program(stype: str) -> None:
+    embedding = mx.gluon.nn.Embedding(1024, 4, sparse_grad=True)
+    embedding.initialize()
+    weight, mean, var = (nd.ones((1024, 4)).tostype(stype) for _ in range(3))
+    with compiling_at_once():
+        for number, rows_read in enumerate([[1, 2, 2], [5, 6, 7], [3, 3, 3]]):
+            with mx.autograd.record():
+                loss = embedding(nd.array(rows_read)).sum()
+            loss.backward()
+            mx.nd.waitall()
+            before = mx.runtime.counters()
+            nd.adam_update(weight, embedding.weight.grad(), mean, var, out=weight, lr=0.1)
+            mx.nd.waitall()
+            after = mx.runtime.counters()
+            assert after["donated_bytes"] - before["donated_bytes"] == 3 * 1024 * 4 * 4
+            if number:
+                assert after["programs_compiled"] == before["programs_compiled"]
+    changed = np.flatnonzero((weight.asnumpy() != 1).any(1))
+    assert changed.tolist() == [1, 2, 3, 5, 6, 7]

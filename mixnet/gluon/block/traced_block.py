@@ -25,6 +25,7 @@ from mixnet.runtime.trace.placed import PlacedGraph
 from mixnet.runtime.trace.trace_key import TraceKey
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec
+from mixnet.symbol.cached_op import CachedOp
 from mixnet.symbol.inference_arguments import arguments_printed
 from mixnet.symbol.symbol import Symbol
 
@@ -41,6 +42,7 @@ class TracedBlock(Block):
         self._flags: dict[str, Any] = {}
         self._mx_cache: dict[Any, tuple[Program, Runnable]] = {}
         self._mx_compositions: dict[Any, Composition | None] = {}
+        self._cached_op: CachedOp | None = None
         # of the last trace, for the reasons of the next one
         self._mx_last_key: TraceKey | None = None
 
@@ -49,7 +51,12 @@ class TracedBlock(Block):
 
     def _mx_no_graphs(self) -> dict[str, Any]:
         """The attributes that hold graphs, with their values before the first call."""
-        return {"_mx_cache": {}, "_mx_compositions": {}, "_cached_graph": ()}
+        return {
+            "_mx_cache": {},
+            "_mx_compositions": {},
+            "_cached_graph": (),
+            "_cached_op": None,
+        }
 
     def __getstate__(self) -> dict[str, Any]:
         # a copy creates its own graphs: compiled ones belong to the parameters of this block
@@ -61,7 +68,13 @@ class TracedBlock(Block):
         if program is None:
             with collector_paused():
                 program = self._mx_cache[key] = self._mx_compile(leaves, structure)
+            if self._cached_op is None and self._cached_graph:
+                self._cached_op = CachedOp(self._cached_graph[1], self._flags.items())
         return program
+
+    def _build_cache(self, *args: object) -> None:
+        """Create the graph for a call with these inputs; nothing runs."""
+        self._mx_program(*flatten(args))
 
     @staticmethod
     def _mx_key(leaves: Sequence[NDArray], structure: object) -> Any:

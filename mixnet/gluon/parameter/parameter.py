@@ -184,11 +184,13 @@ class Parameter:
             raise CheckError(
                 f"Parameter {self.name}: grad_req={req!r} is not 'write', 'add' or 'null'."
             )
-        if not self._differentiable:
-            req = "null"
-        if self._grad_req == req:
-            return
-        self._grad_req = req
+        req = req if self._differentiable else "null"
+        if self._grad_req != req:
+            self._grad_req = req
+            self._init_grad()
+
+    def _init_grad(self) -> None:
+        """Create the gradients anew, filled with zeros; none if ``grad_req`` is ``null``."""
         for each in self._arrays.values():
             self._mark(each)
 
@@ -570,8 +572,7 @@ class Parameter:
             raise DeferredInitializationError(self._waits())
         raise UninitializedError(
             f"Parameter '{self.name}' has not been initialized. Call net.initialize() first, again for "
-            f"layers added since; net.params has no parameters of children, net.collect_params() "
-            f"has."
+            f"layers added since; net.params has no parameters of children, net.collect_params() has."
         )
 
     def _waits(self) -> str:

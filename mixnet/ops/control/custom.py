@@ -38,6 +38,9 @@ class Runner(Protocol):
     def output_shapes(self, inputs: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
         """Shapes of the outputs for arguments of known ones."""
 
+    def output_storage(self, inputs: Sequence[str]) -> list[str]:
+        """Storage types of the outputs for arguments of known ones."""
+
     def input_shapes(self, shapes: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
         """Shapes of arguments and states from those of some arguments."""
 

@@ -216,6 +216,27 @@ def test_free_variables_of_nested_loops_are_arguments_by_their_names() -> None:
     assert executor.forward()[0].asnumpy().tolist() == [[[3.0], [11.0]], [[4.0], [12.0]]]
 
 
+def test_variables_of_one_name_in_a_body_are_an_error() -> None:
+    i, s, k = sym.var("i"), sym.var("s"), sym.var("k")
+
+    def loop(first: Any, second: Any) -> Any:
+        def step(i: Any, s: Any) -> Any:
+            return i + first, [i + 1, s * second]
+
+        outputs, _ = sym.contrib.while_loop(lambda i, s: i < 4, step, [i, s], max_iterations=5)
+        return outputs.list_arguments()
+
+    assert loop(k, k) == ["i", "k", "s"]
+    assert loop(k, sym.var("i")) == ["i", "k", "s", "i"]  # of the loop, it is i-0
+    for other in ("k", "i-0"):
+        with pytest.raises(AssertionError, match=f"unique names.*{other!r}"):
+            loop(k, sym.var(other))
+    with pytest.raises(AssertionError, match="unique names"):
+        sym.contrib.foreach(lambda d, s: (d * k + sym.var("k"), s + 1), i, s)
+    condition = sym.contrib.cond(i, lambda: k + 1, lambda: sym.var("k") * 2)
+    assert condition.list_arguments() == ["i", "k"]
+
+
 def test_a_deferred_layer_in_a_body_learns_its_shape_from_the_slices() -> None:
     class Net(mx.gluon.HybridBlock):
         def __init__(self) -> None:
@@ -244,6 +265,11 @@ def test_get_symbol_returns_the_recorded_computation() -> None:
     np.testing.assert_allclose(actual.asnumpy(), y.asnumpy(), rtol=1e-6)
     with pytest.raises(mx.MXNetError, match="inside autograd"):
         mx.autograd.get_symbol(nd.ones((2,)))
+    y.backward(retain_graph=True)
+    assert mx.autograd.get_symbol(y).tojson() == symbol.tojson()
+    y.backward()
+    with pytest.raises(mx.MXNetError, match="retain_graph=True keeps it"):
+        mx.autograd.get_symbol(y)
 
 
 class OverElements(gluon.HybridBlock):

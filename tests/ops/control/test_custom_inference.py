@@ -81,3 +81,31 @@ def test_error_names_the_method_that_raised(
     words = f"Custom: '{NAME}': Failing.{methods[0]} raised KeyError: 'missing'"
     with pytest.raises(mx.MXNetError, match=re.escape(words)):
         run()
+
+
+class _OfStorage(mx.operator.CustomOpProp):
+    """Its outputs are stored as the first input."""
+
+    def infer_storage_type(self, in_stype: list[str]) -> Any:
+        return in_stype, in_stype[:1], []
+
+    def create_operator(self, ctx, shapes, dtypes):  # type: ignore[no-untyped-def]
+        return _Double()
+
+
+@pytest.mark.parametrize("stype", ["default", "csr", "row_sparse"])
+def test_outputs_have_the_inferred_storage_type(stype: str) -> None:
+    mx.operator.register(NAME)(_OfStorage)
+    result = mx.nd.Custom(mx.nd.array([[1, 0], [0, 3]]).tostype(stype), op_type=NAME)
+    assert result.stype == stype  # as MXNet 1.9.1
+    assert result.asnumpy().tolist() == [[2, 0], [0, 6]]
+
+
+def test_errors_of_storage_inference_name_it() -> None:
+    class Failing(_OfStorage):
+        def infer_storage_type(self, in_stype: list[str]) -> Any:
+            raise KeyError("no such type")
+
+    mx.operator.register(NAME)(Failing)
+    with pytest.raises(mx.MXNetError, match=r"Failing.infer_storage_type raised KeyError"):
+        mx.nd.Custom(mx.nd.ones((2, 2)).tostype("csr"), op_type=NAME)
