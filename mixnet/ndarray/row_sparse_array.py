@@ -298,9 +298,8 @@ def sum_of_rows(pairs: Any, shape: tuple[int, ...]) -> RowSparseNDArray:
 
 def _united(numbers: np.ndarray, extent: int) -> tuple[np.ndarray, np.ndarray]:
     """The different ones among numbers below ``extent``, rising, and the place of each number there."""
-    if (
-        len(numbers) < extent // 16
-    ):  # sorting these takes less time than looking at all that there could be
+    if len(numbers) < extent // 16:
+        # Sorting these takes less time than looking at all that there could be.
         union, places = np.unique(numbers, return_inverse=True)
         return union, places.reshape(-1)
     is_there = np.zeros(extent, bool)
