@@ -139,9 +139,13 @@ def _record(
         programs = isolation.programs()
         del heads, gradients, states
     if len(programs) > 1:
+        cuts = {each.reason for each in programs} - {"another segment", "end"}
+        cause = f"{' and '.join(sorted(cuts))} in between needs their values"
+        if any(mark is not None and mark.gradient.stype != "default" for mark in marks):
+            cause = "row-sparse gradients read their rows"
         raise MXNetError(
-            f"{op.name} and its gradients are {len(programs)} programs, because row-sparse gradients "
-            "read their rows. Pass a function that does the same, such as a training step."
+            f"{op.name} and its gradients are {len(programs)} programs, because {cause}. "
+            "Pass a function that does the same, such as a training step."
         )
     (recorded,) = programs
     for leaf in recorded.leaves:
@@ -487,6 +491,32 @@ def of_function(
     )
     known = all(each.known for each in recorded)
     return Target("function", name, trains, first.context, programs, key, known, None)
+
+
+def function_of(
+    block: Block, inputs: Sequence[Any], training: bool | None, loss: Any
+) -> Callable[..., Any]:
+    """What a call of a block records, as a function of its inputs: with its gradients when it trains,
+    or where there is a loss, whose label is the last input.
+
+    Shapes that wait for data are completed, so that their initialization is not recorded.
+    """
+    parameters = block.collect_params().values()
+    if any(each._deferred_init and not each._arrays for each in parameters):
+        with RecordingScope(False, False):
+            block(*(inputs if loss is None else inputs[:-1]))
+    if loss is None and not training:
+        return block
+
+    def step(*arrays: Any) -> Any:
+        with RecordingScope(True, True):
+            result = block(*arrays) if loss is None else loss(block(*arrays[:-1]), arrays[-1])
+        heads = [each for each in flatten(result)[0] if each._read().node is not None]
+        if heads:
+            run_backward(heads)
+        return result
+
+    return step
 
 
 def parameter_names(block: Block) -> dict[int, str]:
