@@ -6,6 +6,7 @@ import inspect
 import linecache
 import sys
 import weakref
+from collections.abc import Callable
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -164,7 +165,8 @@ def stages(
         result = of_block(target, inputs, training, loss, boundary)
     elif callable(target):
         known = _code(target)
-        function, names, name = target, {}, function_name(target)
+        function: Callable[..., Any] = target
+        names, name = {}, function_name(target)
         if isinstance(target, Block):
             function = function_of(target, inputs, train, loss)
             names, name = parameter_names(target), target.name

@@ -13,7 +13,7 @@ import { firstSight } from "./sight.js";
 // ctx.send({...})             an event for View.message in Python; dropped in static pages. If that raises, its
 //                             error is said
 // ctx.bar, ctx.stage, ctx.side   elements to fill: toolbar, picture, details of what is selected
-// ctx.say(text)               spoken by screen readers, shown below the picture
+// ctx.say(text, aloud)        shown below the picture, and spoken by screen readers unless aloud is false
 // ctx.colour(name)            a CSS variable as text: colour("fg") is --mx-fg
 // ctx.onClose(f)              f runs when the view is removed
 // ctx.isStatic                no kernel behind it
@@ -54,7 +54,8 @@ export function view(name, start) {
           model.save_changes();
         },
         send: (content) => model.send(content),
-        say(text) {
+        say(text, aloud = true) {
+          line.ariaLive = aloud ? "polite" : "off";
           if (line.textContent !== text) line.textContent = text;
         },
         colour(key) {
