@@ -229,10 +229,34 @@ def _of_graph(
 
 
 def forward_with(loss: Any, block: HybridBlock) -> Callable[..., Any]:
-    """The block's forward; with a loss, its value for the outputs and the last argument, the label."""
+    """The block's forward; with a loss, its value for the outputs and the last argument, the label.
+
+    Raises:
+        AttributeTypeError: the loss cannot be called.
+    """
     if loss is None:
         return block.forward
+    check_loss(loss)
     return lambda *arguments: loss(block.forward(*arguments[:-1]), arguments[-1])
+
+
+def check_loss(loss: object) -> None:
+    """Refuse what cannot be called with a network's output and a label.
+
+    Raises:
+        AttributeTypeError: it is no function or block, such as a name, or the class of a block.
+    """
+    if isinstance(loss, type) or not callable(loss):
+        raise AttributeTypeError(
+            f"loss: expected a loss such as mx.gluon.loss.L2Loss(), got {loss!r:.80}."
+        )
+
+
+def label_hint(loss: object, count: int) -> str:
+    """Advice for a call with too many inputs, the last of which may be a label; with a leading space."""
+    if loss is not None or count < 2:
+        return ""
+    return " A label needs its loss: loss=mx.gluon.loss.SoftmaxCrossEntropyLoss()."
 
 
 def of_block(
@@ -248,7 +272,7 @@ def of_block(
     specs = [leaf._spec for leaf in leaves]
     start = time.perf_counter()
     with source_lines(boundary):
-        traced = _traced(block, forward, specs, structure, training, context)
+        traced = _traced(block, forward, specs, structure, training, context, loss)
     seconds = time.perf_counter() - start
     steps = [Step("graph", "recorded", traced.graph, 0.0)]
 
@@ -289,6 +313,7 @@ def _traced(
     structure: object,
     training: bool,
     context: Context,
+    loss: object,
 ) -> Traced | Composed:
     """The graph of a block as its first hybridized call makes it: composed of symbols, with the
     same names, where all parts take symbols.
@@ -303,7 +328,7 @@ def _traced(
             raise
         raise AttributeTypeError(
             f"stages: {block.name} does not take {how_many(len(specs), 'input')}: {str(error).rstrip('.')}. "
-            f"Pass the arrays that you would call it with."
+            f"Pass the arrays that you would call it with.{label_hint(loss, len(specs))}"
         ) from None
 
 
@@ -456,7 +481,14 @@ def of_function(
 
     The call is made for real, but what it records does not run unless it reads a value, and the
     arrays that it writes hold afterwards what they held before.
+
+    Raises:
+        AttributeTypeError: it is a class, or records nothing.
     """
+    if isinstance(function, type):
+        raise AttributeTypeError(
+            f"{function.__name__} is a class: pass a network of it, {function.__name__}(...)."
+        )
     leaves, _ = flatten((tuple(arrays), dict(keywords)))
     start = time.perf_counter()
     with isolated() as isolation, source_lines(boundary), RecordingScope(None, training):
@@ -501,6 +533,8 @@ def function_of(
 
     Shapes that wait for data are completed, so that their initialization is not recorded.
     """
+    if loss is not None:
+        check_loss(loss)
     parameters = block.collect_params().values()
     if any(each._deferred_init and not each._arrays for each in parameters):
         with RecordingScope(False, False):

@@ -721,6 +721,27 @@ def test_errors_name_the_wrong_value() -> None:
         mx.stages(lambda: None)
 
 
+def test_errors_for_labels_losses_and_classes() -> None:
+    net, x, y = nn.HybridSequential(), nd.ones((1, 3)), nd.ones((1, 2))
+    net.add(nn.Dense(2, in_units=3))
+    net.initialize()
+    with pytest.raises(
+        AttributeTypeError, match=r"does not take 2 inputs: .* A label needs its loss: "
+    ):
+        mx.stages(net[0], x, y)
+    for loss in ("l2", gluon.loss.L2Loss):
+        for block in (net, Plain()):
+            with pytest.raises(AttributeTypeError, match=r"expected a loss such as .*L2Loss"):
+                mx.stages(block, x, y, loss=loss)
+    with pytest.raises(AttributeTypeError, match=r"DenseRelu is a class: .*DenseRelu\(\.\.\.\)"):
+        mx.stages(DenseRelu, x)
+
+
+class Plain(gluon.Block):
+    def forward(self, x: Any) -> Any:
+        return x + 1
+
+
 def test_an_operator_in_python_cuts_a_block_that_trains() -> None:
     class Copy(mx.operator.CustomOp):
         def forward(self, is_train: Any, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:

@@ -109,6 +109,15 @@ def test_gradients_of_a_block_that_cannot_be_hybridized() -> None:
     assert "takes 5 numbers" in Look(net, x, y).payload["graph"]["error"]["text"]
 
 
+def test_a_shape_is_enough_for_the_graph_of_a_network_that_has_none_yet() -> None:
+    net = nn.Dense(2)
+    net.initialize()
+    view = Look(net, (4, 3), compile=False)
+    assert "you passed shapes" in view.payload["notes"][0] and view.payload["numbers"] is None
+    with pytest.raises(AttributeTypeError, match="expected a loss such as"):
+        Look(net, nd.ones((4, 3)), nd.ones(4), loss="l2")
+
+
 def test_nothing_of_the_network_changes() -> None:
     net = Net()
     net.initialize()

@@ -19,7 +19,7 @@ from mixnet.stages.graph_data import specs_of
 from mixnet.stages.recording import Recording, function_of, of_function, parameter_names
 from mixnet.symbol.symbol import Symbol
 from mixnet.units import how_many
-from mixnet.widgets.graph.network import of_block
+from mixnet.widgets.graph.network import is_shape, of_block
 from mixnet.widgets.graph.rows import (
     Pictured,
     of_step,
@@ -100,7 +100,7 @@ def _of_call(
     boundary: FrameType,
 ) -> Pictured:
     for each in (*inputs, *named.values()):
-        if isinstance(each, tuple) and each and all(isinstance(n, int) for n in each):
+        if is_shape(each):
             raise AttributeTypeError(
                 f"A function runs on NDArrays, not on the shape {each}: pass mx.nd.zeros({each})."
             )

@@ -26,6 +26,7 @@ from mixnet.process.source import code_of
 from mixnet.stages.recording import complete, inputs_by_name
 from mixnet.stages.stages import Stages, stages
 from mixnet.symbol.symbol import Symbol, load
+from mixnet.widgets.graph.network import is_shape
 from mixnet.widgets.graph.rows import Pictured
 from mixnet.widgets.graph.target import pictured
 from mixnet.widgets.look import jax_function, torch_module
@@ -225,7 +226,7 @@ def _of_block(
     if picture.graph is None or picture.inputs is None:
         return subject
     leaves, _ = flatten(tuple(inputs))
-    if not all(isinstance(each, NDArray) and hasattr(each, "_spec") for each in leaves):
+    if any(is_shape(each) for each in inputs) or not all(hasattr(each, "_spec") for each in leaves):
         notes.append("Nothing runs: you passed shapes, not arrays.")
         return subject
     subject.memory = partial(_memory_of_block, picture, block, inputs, train, loss, boundary)
