@@ -53,7 +53,13 @@ export function view(name, start) {
           model.set("state", { ...(model.get("state") ?? {}), ...patch });
           model.save_changes();
         },
-        send: (content) => model.send(content),
+        send(content) {
+          try {
+            model.send(content);
+          } catch {
+            ctx.say("✗ The kernel has been restarted: run this cell again."); // its comm is closed
+          }
+        },
         say(text, aloud = true) {
           line.ariaLive = aloud ? "polite" : "off";
           if (line.textContent !== text) line.textContent = text;
