@@ -80,8 +80,14 @@ def show(pictures: Any, titles: Any = None, columns: int = 10, size: float = 0.9
     tall = size * max(each.shape[0] / each.shape[1] for each in pictures)
     extra = 0.0 if titles is None else 0.28
     figure, axes = plt.subplots(
-        rows, columns, figsize=(columns * size, rows * (tall + extra)), squeeze=False
+        rows,
+        columns,
+        figsize=(columns * size, rows * (tall + extra)),
+        squeeze=False,
+        layout="compressed",  # pictures keep their shape, and titles their place
+        gridspec_kw={"wspace": 0.03, "hspace": 0.03},
     )
+    figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03)
     for axis in axes.ravel():
         axis.axis("off")
     for i, (axis, picture) in enumerate(zip(axes.ravel(), pictures, strict=False)):
@@ -92,7 +98,6 @@ def show(pictures: Any, titles: Any = None, columns: int = 10, size: float = 0.9
         axis.imshow(shown, cmap="gray_r" if paper else "gray")
         if titles is not None:
             axis.set_title(titles[i], fontsize=9)
-    figure.tight_layout(pad=0.3)
     data = io.BytesIO()
     figure.savefig(data, format="jpeg", dpi=100, pil_kwargs={"quality": 85})
     plt.close(figure)

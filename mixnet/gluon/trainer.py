@@ -60,6 +60,7 @@ class Trainer:
 
     Raises:
         ValueError: ``params`` are not parameters.
+        AttributeTypeError: there are none.
         CheckError: parameters are on different contexts, or an optimizer object is given with
             arguments.
     """
@@ -124,6 +125,11 @@ class Trainer:
                 )
             self._optimizer = create_optimizer(
                 optimizer, param_dict=numbered, **(optimizer_params or {})
+            )
+        if not self._params:
+            raise AttributeTypeError(
+                "Trainer: there are no Parameters to train. net.params has none of a block's children; "
+                "give net.collect_params()."
             )
         self._updaters: list[Updater] = [get_updater(self._optimizer) for _ in self._contexts]
 

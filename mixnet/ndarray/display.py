@@ -14,6 +14,7 @@ from mixnet.process.source import notebook_shell
 from mixnet.units import digits
 
 CELLS = 16  # cells of the heat map along each side
+WRITTEN = 64  # numbers that a card shows, at most
 
 # What else notebooks are given of an array: forms by MIME type that take the place of the card, or None.
 # Layers above this one add their functions here (``mixnet.widgets`` does).
@@ -27,14 +28,20 @@ def as_text(self: NDArray) -> str:
 
 
 def as_html(self: NDArray) -> str:
-    """A small card: shape, dtype, context, pending or ready, and a heat map once it is ready.
+    """A small card: shape, dtype, context, pending or ready; once it is ready also a heat map, and the
+    numbers if they are few.
 
     Looking at a pending array does not run it: the card says that it is pending.
     """
     facts = self.to_dict()
     title = f"{type(self).__name__} {'×'.join(map(str, self.shape)) or 'scalar'}"
     line = f"{facts['dtype']} · {facts['context']} · {facts['state']}"
-    picture = "" if facts["state"] == "pending" else _heat_map(self.asnumpy())
+    picture = ""
+    if facts["state"] == "pending":
+        line += ": print() computes it"
+    else:
+        data = self.asnumpy()
+        picture = _heat_map(data) + _numbers(data)
     return (
         '<div style="display:inline-block;border:1px solid #8888;border-radius:6px;padding:6px 10px;'
         f'font:13px sans-serif"><b>{html.escape(title)}</b><br><span style="opacity:.7">'
@@ -72,8 +79,15 @@ def _in_notebook() -> bool:
     return notebook_shell() is not None
 
 
+def _numbers(data: np.ndarray) -> str:
+    """The numbers of a small array, as NumPy prints them."""
+    if not 0 < data.size <= WRITTEN:
+        return ""
+    return f'<pre style="margin:4px 0 0;font-size:12px">{html.escape(str(data))}</pre>'
+
+
 def _heat_map(data: np.ndarray) -> str:
-    """An SVG of the first matrix of ``data``, thinned to a few cells; small ones show numbers."""
+    """An SVG of the first matrix of ``data``, thinned to a few cells; each has its number as its title."""
     if data.size == 0:
         return ""
     matrix = data
@@ -84,8 +98,7 @@ def _heat_map(data: np.ndarray) -> str:
         np.unique(np.linspace(0, n - 1, min(n, CELLS)).astype(int)) for n in matrix.shape
     )
     shown = matrix[np.ix_(rows, columns)].astype(np.float64)  # only what is shown
-    finite = shown[np.isfinite(shown)]
-    low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
+    low, high, others = _range(data)
     side = 11
     cells = []
     for i, row in enumerate(shown):
@@ -96,11 +109,24 @@ def _heat_map(data: np.ndarray) -> str:
                 "</title></rect>"
             )
     width, height = side * shown.shape[1], side * shown.shape[0]
+    span = [f"{digits(low)} … {digits(high)}"] if others < data.size else []
+    span += [f"{others:,} not finite"] if others else []
     return (
         f'<br><svg width="{width}" height="{height}" role="img" aria-label="heat map from '
         f'{digits(low)} to {digits(high)}" style="margin-top:4px">{"".join(cells)}</svg>'
-        f'<br><span style="opacity:.7">{digits(low)} … {digits(high)}</span>'
+        f'<br><span style="opacity:.7">{", ".join(span)}</span>'
     )
+
+
+def _range(data: np.ndarray) -> tuple[float, float, int]:
+    """The least and the largest finite number, 0 where there is none, and how many are not finite."""
+    low, high = float(data.min()), float(data.max())
+    if np.isfinite(low) and np.isfinite(high):
+        return low, high, 0
+    finite = data[np.isfinite(data)]
+    if not finite.size:
+        return 0.0, 0.0, data.size
+    return float(finite.min()), float(finite.max()), data.size - finite.size
 
 
 def _colour(number: float, low: float, high: float) -> str:

@@ -139,9 +139,13 @@ def _record(
         programs = isolation.programs()
         del heads, gradients, states
     if len(programs) > 1:
+        cuts = {each.reason for each in programs} - {"another segment", "end"}
+        cause = f"{' and '.join(sorted(cuts))} in between needs their values"
+        if any(mark is not None and mark.gradient.stype != "default" for mark in marks):
+            cause = "row-sparse gradients read their rows"
         raise MXNetError(
-            f"{op.name} and its gradients are {len(programs)} programs, because row-sparse gradients "
-            "read their rows. Pass a function that does the same, such as a training step."
+            f"{op.name} and its gradients are {len(programs)} programs, because {cause}. "
+            "Pass a function that does the same, such as a training step."
         )
     (recorded,) = programs
     for leaf in recorded.leaves:
@@ -225,10 +229,34 @@ def _of_graph(
 
 
 def forward_with(loss: Any, block: HybridBlock) -> Callable[..., Any]:
-    """The block's forward; with a loss, its value for the outputs and the last argument, the label."""
+    """The block's forward; with a loss, its value for the outputs and the last argument, the label.
+
+    Raises:
+        AttributeTypeError: the loss cannot be called.
+    """
     if loss is None:
         return block.forward
+    check_loss(loss)
     return lambda *arguments: loss(block.forward(*arguments[:-1]), arguments[-1])
+
+
+def check_loss(loss: object) -> None:
+    """Refuse what cannot be called with a network's output and a label.
+
+    Raises:
+        AttributeTypeError: it is no function or block, such as a name, or the class of a block.
+    """
+    if isinstance(loss, type) or not callable(loss):
+        raise AttributeTypeError(
+            f"loss: expected a loss such as mx.gluon.loss.L2Loss(), got {loss!r:.80}."
+        )
+
+
+def label_hint(loss: object, count: int) -> str:
+    """Advice for a call with too many inputs, the last of which may be a label; with a leading space."""
+    if loss is not None or count < 2:
+        return ""
+    return " A label needs its loss: loss=mx.gluon.loss.SoftmaxCrossEntropyLoss()."
 
 
 def of_block(
@@ -244,7 +272,7 @@ def of_block(
     specs = [leaf._spec for leaf in leaves]
     start = time.perf_counter()
     with source_lines(boundary):
-        traced = _traced(block, forward, specs, structure, training, context)
+        traced = _traced(block, forward, specs, structure, training, context, loss)
     seconds = time.perf_counter() - start
     steps = [Step("graph", "recorded", traced.graph, 0.0)]
 
@@ -285,6 +313,7 @@ def _traced(
     structure: object,
     training: bool,
     context: Context,
+    loss: object,
 ) -> Traced | Composed:
     """The graph of a block as its first hybridized call makes it: composed of symbols, with the
     same names, where all parts take symbols.
@@ -299,7 +328,7 @@ def _traced(
             raise
         raise AttributeTypeError(
             f"stages: {block.name} does not take {how_many(len(specs), 'input')}: {str(error).rstrip('.')}. "
-            f"Pass the arrays that you would call it with."
+            f"Pass the arrays that you would call it with.{label_hint(loss, len(specs))}"
         ) from None
 
 
@@ -452,7 +481,14 @@ def of_function(
 
     The call is made for real, but what it records does not run unless it reads a value, and the
     arrays that it writes hold afterwards what they held before.
+
+    Raises:
+        AttributeTypeError: it is a class, or records nothing.
     """
+    if isinstance(function, type):
+        raise AttributeTypeError(
+            f"{function.__name__} is a class: pass a network of it, {function.__name__}(...)."
+        )
     leaves, _ = flatten((tuple(arrays), dict(keywords)))
     start = time.perf_counter()
     with isolated() as isolation, source_lines(boundary), RecordingScope(None, training):
@@ -487,6 +523,34 @@ def of_function(
     )
     known = all(each.known for each in recorded)
     return Target("function", name, trains, first.context, programs, key, known, None)
+
+
+def function_of(
+    block: Block, inputs: Sequence[Any], training: bool | None, loss: Any
+) -> Callable[..., Any]:
+    """What a call of a block records, as a function of its inputs: with its gradients when it trains,
+    or where there is a loss, whose label is the last input.
+
+    Shapes that wait for data are completed, so that their initialization is not recorded.
+    """
+    if loss is not None:
+        check_loss(loss)
+    parameters = block.collect_params().values()
+    if any(each._deferred_init and not each._arrays for each in parameters):
+        with RecordingScope(False, False):
+            block(*(inputs if loss is None else inputs[:-1]))
+    if loss is None and not training:
+        return block
+
+    def step(*arrays: Any) -> Any:
+        with RecordingScope(True, True):
+            result = block(*arrays) if loss is None else loss(block(*arrays[:-1]), arrays[-1])
+        heads = [each for each in flatten(result)[0] if each._read().node is not None]
+        if heads:
+            run_backward(heads)
+        return result
+
+    return step
 
 
 def parameter_names(block: Block) -> dict[int, str]:

@@ -6,6 +6,7 @@ import inspect
 import linecache
 import sys
 import weakref
+from collections.abc import Callable
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -18,6 +19,7 @@ from mixnet.runtime.value.state import state
 from mixnet.stages.program import Program, compile_program
 from mixnet.stages.recording import (
     Target,
+    function_of,
     inputs_by_name,
     of_block,
     of_function,
@@ -163,9 +165,14 @@ def stages(
         result = of_block(target, inputs, training, loss, boundary)
     elif callable(target):
         known = _code(target)
-        names = parameter_names(target) if isinstance(target, Block) else {}
-        name = target.name if isinstance(target, Block) else function_name(target)
-        result = of_function(target, name, inputs, named, train, boundary, names)
+        function: Callable[..., Any] = target
+        names, name = {}, function_name(target)
+        if isinstance(target, Block):
+            function = function_of(target, inputs, train, loss)
+            names, name = parameter_names(target), target.name
+        elif loss is not None:
+            raise AttributeTypeError("stages: loss= is for blocks: a function calls its own loss.")
+        result = of_function(function, name, inputs, named, train, boundary, names)
     else:
         raise AttributeTypeError(
             f"stages: {type(target).__name__} is not a network, symbol or function. Pass a "

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mixnet.base import AttributeTypeError, ShapeError
+from mixnet.base import ShapeError
 from mixnet.dtype import as_dtype
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.schema.attributes import numbers
 from mixnet.symbol.symbol import Symbol
 from mixnet.visualization.drawing import draw
-from mixnet.visualization.summary import shapes_of
+from mixnet.visualization.summary import no_symbol, shapes_of
 
 if TYPE_CHECKING:
     from mixnet.visualization.digraph import Digraph
@@ -86,7 +86,7 @@ def plot_network(
         ShapeError: the shapes do not determine all others.
     """
     if not isinstance(symbol, Symbol):
-        raise AttributeTypeError(f"symbol must be a Symbol, not {type(symbol).__name__}.")
+        raise no_symbol(symbol)
     shapes = shapes_of(symbol, shape) if shape is not None else {}
     types = _dtypes(symbol, dtype) if dtype is not None else {}
     nodes = symbol.graph.nodes

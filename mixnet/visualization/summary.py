@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mixnet.base import AttributeTypeError, ShapeError
+from mixnet.gluon.block import Block, HybridBlock
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.schema.attributes import numbers
 from mixnet.passes.infer_shape import infer, is_known
@@ -41,6 +42,19 @@ def table(symbol: Symbol, shapes: Mapping[str, Any]) -> list[dict[str, Any]]:
         output = inferred.get(Entry(node), ())
         rows.append({"name": node.name, "op": node.op.name, "output": output, "parameters": count})
     return rows
+
+
+def no_symbol(target: object) -> AttributeTypeError:
+    """The error for what is pictured or tabled in place of a symbol."""
+    hint = ""
+    if isinstance(target, HybridBlock):
+        hint = (
+            ' Give the symbol of the block, net(mx.sym.var("data")), or use net.summary(x) or '
+            "mx.widgets.GraphView(net, x)."
+        )
+    elif isinstance(target, Block):
+        hint = " A Block has no symbol: use net.summary(x) or mx.widgets.GraphView(net, x)."
+    return AttributeTypeError(f"symbol must be a Symbol, not {type(target).__name__}.{hint}")
 
 
 def shapes_of(symbol: Symbol, known: Mapping[str, Any]) -> Mapping[Entry, Any]:
@@ -123,7 +137,7 @@ def print_summary(
         ShapeError: the shapes do not determine those of all layers.
     """
     if not isinstance(symbol, Symbol):
-        raise AttributeTypeError(f"symbol must be Symbol, not {type(symbol).__name__}.")
+        raise no_symbol(symbol)
     shapes = shapes_of(symbol, shape) if shape is not None else {}
     ends = [int(line_length * p) for p in positions] if positions[-1] <= 1 else list(positions)
     nodes = symbol.graph.nodes

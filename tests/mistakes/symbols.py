@@ -129,6 +129,8 @@ MISTAKES = [
     mistake("sym.load_json('{}')", FileFormatError, "'nodes'", "not a symbol file"),
     mistake("mx.viz.print_summary(mlp(), shape=(2, 3))", TypeError, "(2, 3)", "{'data': (1, 10)}"),
     mistake("mx.viz.plot_network(3)", TypeError, "int", "a Symbol"),
+    mistake("mx.viz.plot_network(dense())", TypeError, "Dense", 'net(mx.sym.var("data"))'),
+    mistake("mx.viz.print_summary(nn.Sequential())", TypeError, "Sequential", "net.summary(x)"),
     # ---- scopes
     mistake("mx.AttrScope(a=3)", ValueError, "a=3", "'3'"),
     mistake("mx.name.Prefix(3)", TypeError, "3", "a string"),

@@ -25,6 +25,13 @@ MISTAKES = [
     mistake(
         "trainer('adam', {'momentum': 0.9})", AttributeTypeError, "'momentum'", "Adam", "beta1"
     ),
+    mistake(
+        "net = nn.HybridSequential()\nnet.add(dense())\ngluon.Trainer(net.params, 'sgd')",
+        AttributeTypeError,
+        "net.params",
+        "no Parameters",
+        "net.collect_params()",
+    ),
     mistake("trainer('sgdd')", AttributeValueError, "sgdd", "'sgd'"),
     mistake("trainer('sgd', 0.1)", AttributeTypeError, "0.1", "{'learning_rate': 0.1}"),
     mistake(
@@ -94,6 +101,8 @@ MISTAKES = [
     mistake("loss.SigmoidBCELoss()(x, y)", ShapeError, "label: (4, 5)", "pred: (2, 3)"),
     mistake("loss.KLDivLoss()(x, y)", ShapeError, "label: (4, 5)", "KLDivLoss"),
     mistake("loss.L2Loss()(x)", AttributeTypeError, "1 input", "(pred, label"),
+    mistake("loss.L2Loss()(None, x)", NotAnArrayError, "pred is None", "L2Loss", "return"),
+    mistake("loss.SoftmaxCrossEntropyLoss()(x, None)", NotAnArrayError, "label is None", "return"),
     mistake("loss.L2Loss()(x, [1, 2])", NotAnArrayError, "[1, 2]", "mx.nd.array"),
     mistake("loss.L2Loss()(x, x, y)", ShapeError, "sample_weight: (4, 5)", "L2Loss"),
     mistake("loss.L2Loss(weight='a')", CheckError, "'a'", "sample_weight"),

@@ -56,6 +56,18 @@ def test_html_shows_whether_an_array_is_pending_without_computing_it() -> None:
     assert "ready" in array._repr_html_() and array._repr_html_().count("<rect") == 6
 
 
+def test_html_tells_the_numbers_of_small_arrays_and_the_range_of_all() -> None:
+    small = nd.array([[1, 2.5], [3, -4]])
+    assert "[[ 1.   2.5]\n [ 3.  -4. ]]</pre>" in small._repr_html_()
+    assert "-4 … 3</span>" in small._repr_html_()
+    numbers = np.zeros((100, 100), "float32")
+    numbers[3, 3] = 7  # between the cells of the heat map
+    numbers[5, 5], numbers[6, 6] = np.nan, np.inf
+    large = nd.array(numbers)._repr_html_()
+    assert "0 … 7, 2 not finite</span>" in large and "<pre" not in large
+    assert '">1 not finite</span>' in nd.array([np.nan])._repr_html_()
+
+
 def test_arrays_are_on_the_context_that_was_passed() -> None:
     with mx.cpu(1):
         a = nd.ones((2,))

@@ -122,3 +122,19 @@ def test_integer_pictures_are_shown_in_their_colours(
     assert np.abs(shown[0].astype(int) - shown[1]).max() <= 12
     middle = shown[1][shown[1].shape[0] // 2, shown[1].shape[1] // 2]
     assert np.abs(middle - np.array((51, 153, 102))).max() <= 6
+
+
+def test_titles_of_pictures_are_not_cut_off(course: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    display = pytest.importorskip("IPython.display")
+    image = pytest.importorskip("PIL.Image")
+    shown: list[np.ndarray] = []
+
+    def keep(each: Any) -> None:
+        shown.append(np.asarray(image.open(io.BytesIO(each.data)).convert("L")))
+
+    monkeypatch.setattr(display, "display", keep)
+    photo = np.full((107, 160, 3), 0.5)
+    course.show([photo, photo], ["as it was", "after"], size=2.5)
+    (pixels,) = shown
+    assert (pixels[:4] > 200).all(), "a margin above the titles"
+    assert (pixels[:20] < 100).any(), "the titles"

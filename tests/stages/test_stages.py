@@ -13,7 +13,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
-from mixnet.base import AttributeTypeError, ShapeError
+from mixnet.base import AttributeTypeError, MXNetError, ShapeError
 from mixnet.gluon import HybridBlock, nn
 from mixnet.passes import pipeline
 from mixnet.runtime.programs import executable_cache
@@ -582,6 +582,12 @@ def test_a_block_that_cannot_be_hybridized_is_called_as_a_function() -> None:
     stages = mx.stages(net, nd.ones((1, 3)))
     assert stages.kind == "function" and nodes(stages.program) == ["FullyConnected"]
     assert {row["name"] for row in stages.key["inputs"]} >= set(net.collect_params().keys())
+    loss = gluon.loss.L2Loss()
+    stages = mx.stages(net, nd.ones((1, 3)), nd.ones((1, 2)), loss=loss, run=False)
+    assert nodes(stages.program)[-1] == "_backward_FullyConnected"
+    assert not net[0].weight.grad().asnumpy().any()
+    with pytest.raises(AttributeTypeError, match="loss= is for blocks"):
+        mx.stages(lambda x: x + 1, nd.ones((1, 3)), loss=loss)
 
 
 def test_an_lstm_cell_in_groups() -> None:
@@ -713,6 +719,47 @@ def test_errors_name_the_wrong_value() -> None:
         mx.stages(net, nd.ones((2, 9)))
     with pytest.raises(AttributeTypeError, match="recorded no operation"):
         mx.stages(lambda: None)
+
+
+def test_errors_for_labels_losses_and_classes() -> None:
+    net, x, y = nn.HybridSequential(), nd.ones((1, 3)), nd.ones((1, 2))
+    net.add(nn.Dense(2, in_units=3))
+    net.initialize()
+    with pytest.raises(
+        AttributeTypeError, match=r"does not take 2 inputs: .* A label needs its loss: "
+    ):
+        mx.stages(net[0], x, y)
+    for loss in ("l2", gluon.loss.L2Loss):
+        for block in (net, Plain()):
+            with pytest.raises(AttributeTypeError, match=r"expected a loss such as .*L2Loss"):
+                mx.stages(block, x, y, loss=loss)
+    with pytest.raises(AttributeTypeError, match=r"DenseRelu is a class: .*DenseRelu\(\.\.\.\)"):
+        mx.stages(DenseRelu, x)
+
+
+class Plain(gluon.Block):
+    def forward(self, x: Any) -> Any:
+        return x + 1
+
+
+def test_an_operator_in_python_cuts_a_block_that_trains() -> None:
+    class Copy(mx.operator.CustomOp):
+        def forward(self, is_train: Any, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+            self.assign(out_data[0], req[0], in_data[0])
+
+    @mx.operator.register("stages_copy")
+    class CopyProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx: Any, shapes: Any, dtypes: Any) -> Any:
+            return Copy()
+
+    class Cut(HybridBlock):
+        def hybrid_forward(self, F: Any, x: Any) -> Any:
+            return F.Custom(x + 1, op_type="stages_copy") + 1
+
+    x = nd.ones((2,))
+    x.attach_grad()
+    with pytest.raises(MXNetError, match="are 3 programs, because an operation in Python"):
+        mx.stages(Cut(), x, train=True, run=False)
 
 
 def test_errors_of_symbols_name_the_mistake() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from tests.ui.conftest import Server, Watched, says, settle, waiting
+from tests.ui.conftest import Server, Watched, has, says, settle, waiting
 from tests.ui.notebooks import open_in, run_all, write
 
 TRAIN = """
@@ -37,9 +38,14 @@ def test_buttons_control_the_training(lab: Server, watched: Watched) -> None:
     def button(name: str) -> Any:
         return view.get_by_role("button", name=name)
 
+    # Its last line follows the training; a screen reader says only what changes the state.
+    line = view.locator(".mx-line")
+    says(line, re.compile(r"^running, step \d{0,3},?\d{3}"))
+    has(line, "aria-live", "off")
     button("pause the training").click()
     view.locator('.mx-status[data-status="pause"]').wait_for(timeout=60_000)
     says(status, "paused")
+    has(line, "aria-live", "polite")
     waiting(button("pause the training")).to_be_disabled()
     settle(page)
     before = step_of(view)  # the state that says "paused" has the last step

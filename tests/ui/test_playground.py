@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.ui.conftest import ROOT, Server, Watched, lacks, says, settle
-from tests.ui.notebooks import open_in, run_all, write
+from tests.ui.notebooks import open_in, restart, run_all, write
 
 NETWORK = f"""
 import sys
@@ -82,4 +82,9 @@ def test_layers_rate_activation_and_poison(lab: Server, watched: Watched) -> Non
     press("restore: undo all changes of layers")
     lacks(done, "second.act is relu")
     train(50)
+    line = page.locator(".jp-OutputArea .mx-line").last
+    lacks(line, "working")
+    restart(page)
+    press("10 steps: train")
+    says(line, "run this cell again")
     assert watched.errors == []

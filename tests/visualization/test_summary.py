@@ -106,7 +106,7 @@ def test_shapes_that_cannot_be_inferred_are_printed(capsys: pytest.CaptureFixtur
 
 
 def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(TypeError, match="symbol must be Symbol"):
+    with pytest.raises(TypeError, match="symbol must be a Symbol, not int"):
         mx.viz.print_summary(3)
     with pytest.raises(ValueError, match=r"Input shape is incomplete.*data, conv1_weight"):
         mx.viz.print_summary(lenet(), shape={"softmax_label": (1,)})

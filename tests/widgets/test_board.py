@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+import signal
+import sys
 import threading
 import time
+import traceback
 from types import SimpleNamespace
 
 import numpy as np
@@ -225,6 +228,44 @@ def endless(board: TrainingBoard) -> None:
     while True:
         board.log(a=1)
         board.checkpoint()
+
+
+def test_an_interrupted_wait_leaves_the_training_alone() -> None:
+    board = TrainingBoard()
+    board.start(endless)
+    main = threading.get_ident()
+
+    def waits() -> bool:
+        *callers, last = traceback.extract_stack(sys._current_frames()[main])
+        return last.filename == threading.__file__ and any(
+            "board.wait(" in (each.line or "") for each in callers
+        )
+
+    def interrupt() -> None:
+        until(waits)
+        signal.pthread_kill(main, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        thread.start()
+        board.wait(PATIENCE)
+    join(thread)
+    assert board.running and board.status == "run"
+    board.stop()
+    assert board.wait(PATIENCE) and board.status == "stop"
+
+
+def test_what_cannot_train_is_refused_before_it_starts() -> None:
+    board = TrainingBoard()
+    with pytest.raises(
+        AttributeTypeError, match=r"got None.*without calling it: board.start\(train"
+    ):
+        board.start(None)  # type: ignore[arg-type]
+    with pytest.raises(AttributeTypeError, match=r"<lambda>\(\) is called with the board: "):
+        board.start(lambda: None)  # type: ignore[arg-type, misc]
+    assert board.status == "new" and not board.running
+    board.start(lambda *boards, rate=0.1: boards[0].log(a=rate))
+    assert board.wait(PATIENCE) and board.payload["step"] == 1
 
 
 def test_stop_leaves_the_loop() -> None:

@@ -79,6 +79,45 @@ def test_numbers_are_those_of_the_network_and_its_gradients(example: Any) -> Non
     assert "class labels" in view.payload["notes"][0]
 
 
+class Plain(gluon.Block):
+    def __init__(self) -> None:
+        super().__init__()
+        self.wide, self.out = nn.Dense(4), nn.Dense(2)
+
+    def forward(self, x: Any) -> Any:
+        return self.out(self.wide(x).tanh())
+
+
+def test_gradients_of_a_block_that_cannot_be_hybridized() -> None:
+    net = Plain()
+    net.initialize(mx.init.Xavier())
+    x, y = nd.array(np.linspace(-1, 1, 12).reshape(4, 3)), np.array([0, 1, 0, 1], "float32")
+    view = Look(net, x, y, compile=False)
+    assert not net.out.weight.grad().asnumpy().any(), "looking changes no gradient"
+    with autograd.record():
+        loss = gluon.loss.SoftmaxCrossEntropyLoss()(net(x), nd.array(y))
+    loss.backward()
+    assert "class labels" in view.payload["notes"][0] and view.payload["missing"].keys() == {"runs"}
+    names, rows = view.payload["graph"]["names"], view.payload["numbers"]
+    assert not any("uniform" in name for name in names), "the initialization is not a part of it"
+    close(rows[names.index("mean")][0], loss.asnumpy())
+    gradients = [row for row in rows[names.index("backward_FullyConnected0")] if row is not None]
+    close(gradients[-2], net.out.weight.grad().asnumpy())
+    close(gradients[-1], net.out.bias.grad().asnumpy())
+    net.out = nn.Dense(2, in_units=5)
+    net.out.initialize()
+    assert "takes 5 numbers" in Look(net, x, y).payload["graph"]["error"]["text"]
+
+
+def test_a_shape_is_enough_for_the_graph_of_a_network_that_has_none_yet() -> None:
+    net = nn.Dense(2)
+    net.initialize()
+    view = Look(net, (4, 3), compile=False)
+    assert "you passed shapes" in view.payload["notes"][0] and view.payload["numbers"] is None
+    with pytest.raises(AttributeTypeError, match="expected a loss such as"):
+        Look(net, nd.ones((4, 3)), nd.ones(4), loss="l2")
+
+
 def test_nothing_of_the_network_changes() -> None:
     net = Net()
     net.initialize()

@@ -318,8 +318,14 @@ def test_an_invalid_puzzle_is_an_error() -> None:
         Puzzle.of(chain, data=(2, 3))
     with pytest.raises(AttributeValueError, match="has 1 operations; there is nothing to decide"):
         Puzzle.of(chain(4), data=(2, 3), kind="fusion")
-    with pytest.raises(AttributeValueError, match="60 tasks, and a puzzle has at most 40"):
+    with pytest.raises(
+        AttributeValueError, match=r"60 tasks, and a puzzle has at most 40.* part of the network\.$"
+    ):
         Puzzle.of(chain(*[4] * 60), data=(2, 3), kind="tasks")
+    with pytest.raises(AttributeValueError, match=r"at most 40.* or train=False\.$"):
+        Puzzle.of(chain(*[4] * 30), data=(2, 3), kind="tasks", train=True)
+    with pytest.raises(AttributeValueError, match=r"1 tasks; .*\. More tasks are needed\.$"):
+        Puzzle.of_tasks([("read", 1, [], ["batch"])])
     with pytest.raises(AttributeValueError, match="threads: expected 1 to 8, got 0"):
         Puzzle("tasks", threads=0)
 

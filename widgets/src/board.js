@@ -308,7 +308,7 @@ export default view("TrainingBoard", (ctx) => {
     }
     // Ten times a second nobody wants to hear it: spoken is what changed its state, or a step that was asked for.
     if (hovered !== null) tell();
-    else if (cause === "state" || !p.running || p.status !== last) ctx.say(line(p));
+    else ctx.say(line(p), cause === "state" || !p.running || p.status !== last);
     last = p.status;
     redraw();
   };

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet import ndarray as ndarray
@@ -110,8 +111,11 @@ class Loss(HybridBlock):
         """The loss of every sample.
 
         Raises:
+            NotAnArrayError: an input that has no default is None.
             MXNetError: raised by ``hybrid_forward``; the message gives the shapes of the inputs.
         """
+        if any(each is None for each in args):
+            self._mx_check_none(args)
         try:
             return super().__call__(*args)
         except (ShapeError, NotAnArrayError) as error:
@@ -126,6 +130,15 @@ class Loss(HybridBlock):
                 f"{type(self).__name__} does not take ({inputs}): {str(error).rstrip('.')}."
                 f"{self._mx_hint(*args)}"
             ) from None
+
+    def _mx_check_none(self, args: Sequence[object]) -> None:
+        inputs = list(inspect.signature(self.hybrid_forward).parameters.values())[1:]
+        for parameter, each in zip(inputs, args, strict=False):
+            if each is None and parameter.default is parameter.empty:
+                raise NotAnArrayError(
+                    f"{type(self).__name__}: {parameter.name} is None. If a network computed it, its forward "
+                    "has to return its result."
+                )
 
     def _mx_hint(self, *args: object) -> str:
         """Advice for inputs whose shapes do not match, with a leading space."""

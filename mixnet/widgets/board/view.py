@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import inspect
 import math
 import threading
 from collections.abc import Callable, Iterable
@@ -78,7 +79,9 @@ class TrainingBoard(View):
         self._data = Store()
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
-        self._ended = True
+        # The thread itself counts as ended once a join of it has been interrupted (before Python 3.13).
+        self._ended = threading.Event()
+        self._ended.set()
         self._attached: Any = None
         self._batch_size: int | None = None
         self._learning_rate: float | None = None
@@ -163,21 +166,36 @@ class TrainingBoard(View):
         """Run ``function(board)`` in a thread; returns the board at once.
 
         Raises:
+            AttributeTypeError: it is no function, or does not take the board.
             MXNetError: one runs already.
         """
+        _check_training(function)
         if self.running:
             raise MXNetError("This board is already training; call stop() or wait() first.")
         self._of_live().clock()
         self._control.reset()
-        self._error, self._ended = None, False
+        self._error = None
+        self._ended.clear()
         context = contextvars.copy_context()
         self._thread = threading.Thread(
             target=context.run, args=(self._train, function), name="mixnet training", daemon=True
         )
-        self._thread.start()
+        try:
+            self._thread.start()
+        except BaseException:
+            if self._thread.ident is None:  # it will not end, as it has not begun
+                self._ended.set()
+            raise
         return self
 
     def _train(self, function: Callable[[Self], Any]) -> None:
+        try:
+            self._run(function)
+        finally:
+            self._ended.set()
+        self._sender.finish()
+
+    def _run(self, function: Callable[[Self], Any]) -> None:
         data = self._of_live()
         try:
             try:
@@ -191,8 +209,6 @@ class TrainingBoard(View):
         if self._control.stopped:
             data.event("stop", "stopped")
         data.sample(self._batch_size, at_once=True)
-        self._ended = True
-        self._sender.finish()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the training to end, for at most ``timeout`` seconds; returns whether it has ended.
@@ -201,9 +217,9 @@ class TrainingBoard(View):
             BaseException: what the training raised.
         """
         if self._thread is not None:
-            self._thread.join(timeout)
-            if self._thread.is_alive():
+            if not self._ended.wait(timeout):
                 return False
+            self._thread.join()
         if self._live is not None:
             # What the thread sent last belongs to the cell that started it: a client without a page, which
             # runs a notebook cell by cell, listens to this one only.
@@ -221,7 +237,7 @@ class TrainingBoard(View):
     @property
     def running(self) -> bool:
         """Whether the board's thread is training."""
-        return self._thread is not None and self._thread.is_alive() and not self._ended
+        return not self._ended.is_set()
 
     def pause(self) -> None:
         """Pause the loop at its next checkpoint."""
@@ -504,6 +520,31 @@ class TrainingBoard(View):
 
     def svg(self) -> str:
         return picture(self.payload, self.summary())
+
+
+def _check_training(function: object) -> None:
+    """Refuse what cannot be called with a board.
+
+    Raises:
+        AttributeTypeError: it is no function, or does not take one argument.
+    """
+    if not callable(function):
+        raise AttributeTypeError(
+            f"TrainingBoard.start: expected a function of the board, got {function!r:.60}. Pass the function "
+            "itself, without calling it: board.start(train)."
+        )
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # written in C, without a signature
+        return
+    try:
+        signature.bind(None)
+    except TypeError:
+        name = getattr(function, "__name__", type(function).__name__)
+        raise AttributeTypeError(
+            f"TrainingBoard.start: {name}{signature} is called with the board: define it as "
+            f"def {name}(board), or pass lambda board: {name}(...)."
+        ) from None
 
 
 def _number_text(value: float | None) -> str:

@@ -17,6 +17,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.assign_keys import KEY_SPEC
 from mixnet.process.source import source_lines
 from mixnet.stages.graph_data import specs_of
+from mixnet.stages.recording import check_loss, label_hint
 from mixnet.units import how_many
 from mixnet.widgets.graph.calls import Calls
 from mixnet.widgets.graph.parts import Parts, parts_of_block
@@ -46,6 +47,8 @@ def of_block(
         boundary: the frame at which the search for the user's lines ends.
         boxes: each part that the network's backend computes is a block.
     """
+    if loss is not None:
+        check_loss(loss)
     inputs = inputs or _last_inputs(block, loss)
     arrays = _as_structs(inputs)
     leaves, structure = flatten(arrays)
@@ -68,7 +71,7 @@ def of_block(
     except Exception as error:
         reason = error
     if reason is not None:  # outside of `except`: an error of forward is shown once, not twice
-        return _traced(block, inputs, train, forward, calls, boundary, reason, trainable)
+        return _traced(block, inputs, train, loss, forward, calls, boundary, reason, trainable)
     names = dict(zip(composition.names, leaves, strict=True))
     shapes: dict[str, Any] = {n: tuple(leaf.shape) for n, leaf in names.items()}
     dtypes = {n: np.dtype(leaf.dtype) for n, leaf in names.items()}
@@ -113,11 +116,13 @@ class _Struct(NDArray):
     dtype = property(lambda self: self._struct[1])
 
 
+def is_shape(value: object) -> bool:
+    """Whether an input of a block is a shape in the place of an array."""
+    return isinstance(value, tuple) and bool(value) and all(isinstance(n, int) for n in value)
+
+
 def _as_structs(inputs: Sequence[Any]) -> tuple[Any, ...]:
-    structs = []
-    for each in inputs:
-        is_shape = isinstance(each, tuple) and all(isinstance(n, int) for n in each) and each
-        structs.append(_Struct(each, "float32") if is_shape else each)
+    structs = [_Struct(each, "float32") if is_shape(each) else each for each in inputs]
     leaves, _ = flatten(tuple(structs))
     if not leaves:
         kinds = ", ".join(type(each).__name__ for each in inputs) or "nothing"
@@ -131,6 +136,7 @@ def _traced(
     block: HybridBlock,
     inputs: Sequence[Any],
     train: bool,
+    loss: object,
     forward: Callable[..., Any],
     calls: Calls,
     boundary: FrameType,
@@ -151,7 +157,7 @@ def _traced(
     except TypeError as error:
         raise AttributeTypeError(
             f"{block.name} does not take {how_many(len(leaves), 'input')}: "
-            f"{str(error).rstrip('.')}."
+            f"{str(error).rstrip('.')}.{label_hint(loss, len(leaves))}"
         ) from error
     graph = traced.graph
     known = [(spec.shape, spec.dtype) for spec in specs]

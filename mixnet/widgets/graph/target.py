@@ -16,10 +16,10 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes import pipeline
 from mixnet.process.source import is_users
 from mixnet.stages.graph_data import specs_of
-from mixnet.stages.recording import Recording, of_function, parameter_names
+from mixnet.stages.recording import Recording, function_of, of_function, parameter_names
 from mixnet.symbol.symbol import Symbol
 from mixnet.units import how_many
-from mixnet.widgets.graph.network import of_block
+from mixnet.widgets.graph.network import is_shape, of_block
 from mixnet.widgets.graph.rows import (
     Pictured,
     of_step,
@@ -60,7 +60,7 @@ def pictured(
     if isinstance(target, Mapping) and "graph" in target and "pass" in target:
         return of_step(target)
     if callable(target):
-        return _of_call(target, inputs, train, named, boundary)
+        return _of_call(target, inputs, train, loss, named, boundary)
     raise AttributeTypeError(
         f"GraphView: {type(target).__name__} is not a graph. Pass a Symbol with shapes by "
         "name, a HybridBlock "
@@ -95,21 +95,32 @@ def _of_call(
     function: Callable[..., Any],
     inputs: Sequence[Any],
     train: bool,
+    loss: object,
     named: Mapping[str, Any],
     boundary: FrameType,
 ) -> Pictured:
-    names = parameter_names(function) if isinstance(function, Block) else {}
-    plain = getattr(function, "name", type(function).__name__)
-    title = str(getattr(function, "__name__", plain))
     for each in (*inputs, *named.values()):
-        if isinstance(each, tuple) and each and all(isinstance(n, int) for n in each):
+        if is_shape(each):
             raise AttributeTypeError(
                 f"A function runs on NDArrays, not on the shape {each}: pass mx.nd.zeros({each})."
             )
+    names: dict[int, str] = {}
+    plain = getattr(function, "name", type(function).__name__)
+    title = str(getattr(function, "__name__", plain))
     failed: list[ShapeError] = []
     try:
+        if isinstance(function, Block):
+            title = function.name if loss is None else f"{function.name} and loss"
+            recorded = function_of(function, inputs, train, loss)
+            names, function = parameter_names(function), recorded
+        elif loss is not None:
+            raise AttributeTypeError(
+                "GraphView: loss= is for blocks: a function calls its own loss."
+            )
         network = of_function(function, title, inputs, named, train or None, boundary, names)
     except ShapeError:
+        if isinstance(function, Block) and loss is not None:
+            inputs = inputs[:-1]
         # Again, to see how far it comes: the error's frames hold the arrays that were there.
         try:
             guarded = _guarded(function, failed)

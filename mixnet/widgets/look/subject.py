@@ -14,7 +14,7 @@ import numpy as np
 
 from mixnet.array_like import has_shape
 from mixnet.base import AttributeTypeError, MXNetError, UninitializedError
-from mixnet.gluon.block import HybridBlock
+from mixnet.gluon.block import Block, HybridBlock
 from mixnet.gluon.loss import Loss, SoftmaxCrossEntropyLoss
 from mixnet.gluon.trace import flatten
 from mixnet.module.bucketing_module import BucketingModule
@@ -26,6 +26,7 @@ from mixnet.process.source import code_of
 from mixnet.stages.recording import complete, inputs_by_name
 from mixnet.stages.stages import Stages, stages
 from mixnet.symbol.symbol import Symbol, load
+from mixnet.widgets.graph.network import is_shape
 from mixnet.widgets.graph.rows import Pictured
 from mixnet.widgets.graph.target import pictured
 from mixnet.widgets.look import jax_function, torch_module
@@ -84,6 +85,8 @@ def subject_of(
         return _of_block(target, inputs, train, loss, named, boundary)
     if isinstance(target, (Module, BucketingModule)):
         return _of_module(target, inputs, bool(train), named, boundary)
+    if isinstance(target, Block):
+        return _of_plain_block(target, inputs, train, loss, named, boundary)
     if torch_module.is_module(target):
         return _of_torch(target, inputs, train, loss, named)
     if not callable(target):
@@ -97,7 +100,7 @@ def subject_of(
     arrays = [each for each in inputs if isinstance(each, NDArray)]
     if not arrays and inputs:
         return _of_jax(target, inputs, named)
-    return _of_function(target, inputs, bool(train), named, boundary)
+    return _of_function(target, inputs, bool(train), named, boundary, loss)
 
 
 def _of_numpy(value: object) -> Any:
@@ -215,10 +218,7 @@ def _of_block(
     block: HybridBlock, inputs: Sequence[Any], train: bool | None, loss: object,
     named: Mapping[str, Any], boundary: FrameType,
 ) -> Subject:  # fmt: skip
-    notes = []
-    if loss is None and len(inputs) == 2 and _takes_one(block):
-        loss = SoftmaxCrossEntropyLoss()
-        notes.append("The last array is used as class labels; pass loss=... for another loss.")
+    loss, notes = _loss_of(block, inputs, loss)
     if train is None:
         train = loss is not None
     picture = pictured(block, inputs, train, loss, named, boundary)
@@ -226,7 +226,7 @@ def _of_block(
     if picture.graph is None or picture.inputs is None:
         return subject
     leaves, _ = flatten(tuple(inputs))
-    if not all(isinstance(each, NDArray) and hasattr(each, "_spec") for each in leaves):
+    if any(is_shape(each) for each in inputs) or not all(hasattr(each, "_spec") for each in leaves):
         notes.append("Nothing runs: you passed shapes, not arrays.")
         return subject
     subject.memory = partial(_memory_of_block, picture, block, inputs, train, loss, boundary)
@@ -273,11 +273,31 @@ def _memory_of_block(
     return payload_of(request, False)
 
 
-def _takes_one(block: HybridBlock) -> bool:
+def _of_plain_block(
+    block: Block, inputs: Sequence[Any], train: bool | None, loss: object,
+    named: Mapping[str, Any], boundary: FrameType,
+) -> Subject:  # fmt: skip
+    """A block that cannot be hybridized: what its call records, with the gradients."""
+    inputs = [_of_numpy(each) for each in inputs]
+    loss, notes = _loss_of(block, inputs, loss)
+    subject = _of_function(block, inputs, bool(train), named, boundary, loss)
+    subject.notes = notes
+    return subject
+
+
+def _loss_of(block: Block, inputs: Sequence[Any], loss: object) -> tuple[object, list[str]]:
+    """The loss, which may follow from the inputs, and what a reader should know of it."""
+    if loss is None and len(inputs) == 2 and _takes_one(block):
+        note = "The last array is used as class labels; pass loss=... for another loss."
+        return SoftmaxCrossEntropyLoss(), [note]
+    return loss, []
+
+
+def _takes_one(block: Block) -> bool:
     """Whether the forward of a block takes one array, so that a second one can only be the label."""
     if isinstance(block, Loss):
         return False
-    method = type(block).hybrid_forward
+    method = getattr(type(block), "hybrid_forward", HybridBlock.hybrid_forward)
     plain = method is HybridBlock.hybrid_forward
     code = code_of(type(block).forward if plain else method)
     if code is None or (code.co_flags & 0x04 and not _is_container(block)):  # *args
@@ -287,8 +307,8 @@ def _takes_one(block: HybridBlock) -> bool:
     return len(names) - (0 if plain else 1) == 1
 
 
-def _is_container(block: HybridBlock) -> bool:
-    return type(block).__name__ in ("HybridSequential",)
+def _is_container(block: Block) -> bool:
+    return type(block).__name__ in ("HybridSequential", "Sequential")
 
 
 def _number(name: str) -> tuple[str, int]:
@@ -302,12 +322,14 @@ def _number(name: str) -> tuple[str, int]:
 
 def _of_function(
     function: Callable[..., Any], inputs: Sequence[Any], train: bool, named: Mapping[str, Any],
-    boundary: FrameType,
+    boundary: FrameType, loss: object = None,
 ) -> Subject:  # fmt: skip
-    picture = pictured(function, inputs, train, None, named, boundary)
+    picture = pictured(function, inputs, train, loss, named, boundary)
     subject = Subject(picture, function)
     if picture.error is None:
-        subject.staged = lambda: stages(function, *inputs, train=train or None, run=False, **named)
+        subject.staged = lambda: stages(
+            function, *inputs, train=train or None, loss=loss, run=False, **named
+        )
     graph = picture.graph
     if graph is not None and picture.inputs is not None:
         subject.values = {

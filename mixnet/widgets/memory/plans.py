@@ -23,7 +23,7 @@ from mixnet.process.source import in_project, source_lines
 from mixnet.runtime.compile.lower import lower
 from mixnet.runtime.compile.scope import compiling_for
 from mixnet.stages.graph_data import part_of
-from mixnet.stages.recording import forward_with
+from mixnet.stages.recording import forward_with, label_hint
 from mixnet.symbol.binding import requests_by_name
 from mixnet.symbol.memory import graph_to_plan, recompute_mode
 from mixnet.symbol.symbol import Symbol
@@ -89,8 +89,9 @@ class PlanRequest:
         elif isinstance(target, HybridBlock):
             self._of_block(target, inputs, loss, shapes, boundary)
         else:
+            title = target.__name__ if isinstance(target, type) else type(target).__name__
             raise AttributeTypeError(
-                f"{caller}: {type(target).__name__} has no memory plan. Pass a Symbol with shapes "
+                f"{caller}: {title} has no memory plan. Pass a Symbol with shapes "
                 f"by name, such as data=(32, 10), or a HybridBlock with arrays; for the arrays of "
                 f"other code, use MemoryView.live() after `with mx.runtime.memory():`."
             )
@@ -127,7 +128,7 @@ class PlanRequest:
                 f"{self._caller}: {block.name} does not take {how_many(len(inputs), 'input')}: "
                 f"{str(error).rstrip('.')}. Pass the "
                 f"arrays that its forward takes; a recurrent layer takes its states too, from "
-                f"begin_state()."
+                f"begin_state().{label_hint(loss, len(inputs))}"
             ) from error
         self.symbol, self.name = composed.symbol, block.name
         self.shapes = {n: leaf.shape for n, leaf in zip(composed.names, leaves, strict=True)}

@@ -236,20 +236,22 @@ def _network(request: PlanRequest, kind: str, threads: int, name: str) -> dict[s
     extra: dict[str, Any] = {}
     if kind == "memory":
         items = memory.items_of(plan)
-        _check_count(name, items, "arrays with their own memory")
+        _check_count(name, items, "arrays with their own memory", request.train)
         known, start = memory.references(items)
     elif kind == "tasks":
-        return _tasks(name, tasks.items_of(plan), threads)
+        return _tasks(name, tasks.items_of(plan), threads, request.train)
     else:
         items, values = fusion.items_of(plan)
-        _check_count(name, items, "operations")
+        _check_count(name, items, "operations", request.train)
         known, start = fusion.references(items, values, plan)
         extra = {"values": values}
     return _payload(kind, name, items, known, start, extra)
 
 
-def _tasks(name: str, items: list[dict[str, Any]], threads: int) -> dict[str, Any]:
-    _check_count(name, items, "tasks")
+def _tasks(
+    name: str, items: list[dict[str, Any]], threads: int, train: bool | None = None
+) -> dict[str, Any]:
+    _check_count(name, items, "tasks", train)
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= 8:
         raise AttributeValueError(f"threads: expected 1 to 8, got {threads!r}.")
     known, start = tasks.references(items, threads)
@@ -271,17 +273,28 @@ def _payload(
     }
 
 
-def _check_count(name: str, items: Sequence[Any], noun: str) -> None:
+def _check_count(name: str, items: Sequence[Any], noun: str, train: bool | None) -> None:
+    """Refuse what is no puzzle.
+
+    Args:
+        name: of the puzzle.
+        items: what is to be placed.
+        noun: what they are.
+        train: whether a network trains; None for tasks that are not a network's.
+    """
     if len(items) < 2:
+        more = "More tasks are needed." if train is None else "Use a larger network."
+        if train is False:
+            more = "Use a larger network, or train=True."
         raise AttributeValueError(
-            f"Puzzle: {name} has {len(items)} {noun}; there is nothing to decide. Use a larger "
-            "network, or train=True."
+            f"Puzzle: {name} has {len(items)} {noun}; there is nothing to decide. {more}"
         )
     if len(items) > MOST:
+        fewer = "Leave some out." if train is None else "Use a part of the network."
+        if train:
+            fewer = "Use a part of the network, or train=False."
         raise AttributeValueError(
-            f"Puzzle: {name} has {len(items)} {noun}, and a puzzle has at most {MOST}. Use a "
-            "part of the network, such "
-            f"as net[:3], or train=False."
+            f"Puzzle: {name} has {len(items)} {noun}, and a puzzle has at most {MOST}. {fewer}"
         )
 
 

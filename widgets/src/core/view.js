@@ -13,7 +13,7 @@ import { firstSight } from "./sight.js";
 // ctx.send({...})             an event for View.message in Python; dropped in static pages. If that raises, its
 //                             error is said
 // ctx.bar, ctx.stage, ctx.side   elements to fill: toolbar, picture, details of what is selected
-// ctx.say(text)               spoken by screen readers, shown below the picture
+// ctx.say(text, aloud)        shown below the picture, and spoken by screen readers unless aloud is false
 // ctx.colour(name)            a CSS variable as text: colour("fg") is --mx-fg
 // ctx.onClose(f)              f runs when the view is removed
 // ctx.isStatic                no kernel behind it
@@ -53,8 +53,15 @@ export function view(name, start) {
           model.set("state", { ...(model.get("state") ?? {}), ...patch });
           model.save_changes();
         },
-        send: (content) => model.send(content),
-        say(text) {
+        send(content) {
+          try {
+            model.send(content);
+          } catch {
+            ctx.say("✗ The kernel has been restarted: run this cell again."); // its comm is closed
+          }
+        },
+        say(text, aloud = true) {
+          line.ariaLive = aloud ? "polite" : "off";
           if (line.textContent !== text) line.textContent = text;
         },
         colour(key) {
