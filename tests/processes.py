@@ -28,6 +28,8 @@ IMPORTS = (("numpy", "jax", "mixnet"), ("numpy", "jax"))
 # Libraries and Python itself read these when they start.
 READ_AT_START = ("PYTHON", "LD_", "MALLOC_", "OMP_", "OPENBLAS_", "MKL_")
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of Linux
+# Tests put the one below in its place.
+_UsualPopen = subprocess.Popen
 
 
 # Settings that do not change what mixnet imports, or that a child applies itself.
@@ -62,7 +64,7 @@ class _Server:
         environment = {**(_initial_environment or os.environ), **variables}
         command = [sys.executable, "-m", "tests.process_server", str(other.fileno()), *modules]
         with other:
-            process = subprocess.Popen(
+            process = _UsualPopen(
                 command, cwd=ROOT, env=environment, pass_fds=[other.fileno()],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             )  # fmt: skip

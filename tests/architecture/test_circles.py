@@ -10,14 +10,22 @@ from pathlib import Path
 import pytest
 
 import mixnet as mx
+from tests.architecture.syntax import nodes
 
 PACKAGE = Path(mx.__file__).parent
+
+
+def is_for_type_checker(condition: ast.expr) -> bool:
+    names = (getattr(part, "id", getattr(part, "attr", "")) for part in ast.walk(condition))
+    return "TYPE_CHECKING" in names
 
 
 def imported_names(tree: ast.AST) -> Iterator[str]:
     """What a text imports, in functions too; for the type checker alone does not count."""
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        if isinstance(node, ast.expr):
+            continue
+        if isinstance(node, ast.If) and is_for_type_checker(node.test):
             for each in node.orelse:
                 yield from imported_names(ast.Module([each], []))
             continue
@@ -34,7 +42,7 @@ def imports(texts: Mapping[str, str]) -> dict[str, set[str]]:
     result = {}
     for name, text in texts.items():
         modules = set()
-        for each in imported_names(ast.parse(text)):
+        for each in imported_names(nodes(text)[0]):
             # A name of a package is one of its modules, or something in its own file.
             module = each if each in texts else each.rpartition(".")[0]
             if module in texts:

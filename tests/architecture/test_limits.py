@@ -13,17 +13,22 @@ from tests.conftest import TESTS
 PROGRAMS = ("benchmarks", "parity/record")  # a person starts these, and sees them
 
 
+def owner(call: ast.Call) -> str:
+    """The text before the last point of the function's name."""
+    assert isinstance(call.func, ast.Attribute)
+    return ast.unparse(call.func.value)
+
+
 def without_limit(source: str) -> Iterator[str]:
     """Calls that wait until another process or thread has ended, however long that takes."""
     for call in nodes(source):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             continue
-        options = {each.arg for each in call.keywords}
-        owner = ast.unparse(call.func.value)
-        runs = owner in ("subprocess", "processes") and call.func.attr in ("run", "check_output")
-        waits = call.func.attr == "join" and not call.args and not options
-        waits |= call.func.attr == "communicate" and len(call.args) < 2
-        waits |= call.func.attr == "wait" and "process" in owner and not call.args
+        name, options = call.func.attr, {each.arg for each in call.keywords}
+        runs = name in ("run", "check_output") and owner(call) in ("subprocess", "processes")
+        waits = name == "join" and not call.args and not options
+        waits |= name == "communicate" and len(call.args) < 2
+        waits |= name == "wait" and not call.args and "process" in owner(call)
         if (runs or waits) and not options & {"timeout", None}:
             yield f"line {call.lineno}: {ast.unparse(call)[:100]}"
 

@@ -29,6 +29,7 @@ def network() -> nn.HybridSequential:
     return net
 
 
+@pytest.mark.usefixtures("forked_jobs")
 def test_two_workers_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
     measured = measure(
         network(),

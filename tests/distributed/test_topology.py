@@ -82,6 +82,7 @@ def test_buckets_are_those_of_the_store() -> None:
     assert [keys for keys, _ in topology(half, 2).buckets] == [("a",), ("b",)]
 
 
+@pytest.mark.usefixtures("forked_jobs")
 def test_traffic_of_a_job_equals_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     net = network()
     net.hybridize()

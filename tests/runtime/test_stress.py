@@ -13,11 +13,16 @@ from tests import processes
 ROOT = Path(__file__).parents[2]
 
 
+# Each engine runs other programs.
 @pytest.mark.spread
-@pytest.mark.parametrize("engine", ["ThreadedEnginePerDevice", "ThreadedEngine", "NaiveEngine"])
-def test_threads_compute_what_they_compute_alone(engine: str) -> None:
+@pytest.mark.parametrize(
+    ("engine", "seed"),
+    [("ThreadedEnginePerDevice", 0), ("ThreadedEngine", 20), ("NaiveEngine", 40)],
+)
+def test_threads_compute_what_they_compute_alone(engine: str, seed: int) -> None:
     environment = {**os.environ, "MXNET_ENGINE_TYPE": engine, "MIXNET_WATCHDOG": "20"}
-    command = [sys.executable, "-m", "tests.runtime.stress", "--rounds", "50", "--seconds", "60"]
+    options = ["--rounds", "20", "--seconds", "60", "--seed", str(seed)]
+    command = [sys.executable, "-m", "tests.runtime.stress", *options]
     run = processes.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
     )
