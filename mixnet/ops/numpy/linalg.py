@@ -131,7 +131,16 @@ def polyval(p, x):
     """
     if p.ndim != 1:
         raise ShapeError(f"polyval: p is {p.shape}; the coefficients must have one axis.")
-    return jnp.polyval(p, x)
+    total = jnp.zeros(x.shape, x.dtype)
+    if p.shape[0] > _MOST_WRITTEN_OUT:
+        return jax.lax.scan(lambda total, each: (total * x + each, None), total, p)[0]
+    for each in p:
+        total = total * x + each
+    return total
+
+
+_MOST_WRITTEN_OUT = 16
+"""The most coefficients of a polynomial that is no loop: a compiler fuses its steps."""
 
 
 @op("_npi_norm", output_names=("output0",))
