@@ -57,7 +57,7 @@ class Installed:
     @classmethod
     def _operate(cls, *args: Any, **kwargs: Any) -> Any: ...
     def _repr_html_(self, *args: Any, **kwargs: Any) -> str:
-        """A small card: shape, dtype, context, pending or ready, and a heat map once it is ready."""
+        """A small card: shape, dtype, context, pending or ready; once it is ready also a heat map, and the"""
     def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> Any:
         """The representations that a notebook shows. A pending array stays pending: reading it would run it."""
     def _write_all(self, *args: Any, **kwargs: Any) -> Any: ...
