@@ -8,8 +8,11 @@ Its last line is ``{"skip": reason}`` where the kernel lacks something.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import socket
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +25,7 @@ from mixnet.gluon import nn
 ROOT = Path(__file__).parents[2]
 PATIENCE = 120  # seconds for one job
 SWITCH = "10.77.0.1"
+_SIOCGIFFLAGS, _IFF_UP = 0x8913, 1  # of Linux
 
 
 class CannotMakeHosts(Exception):
@@ -32,6 +36,18 @@ def command(*arguments: str) -> None:
     done = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=240)
     if done.returncode:
         raise CannotMakeHosts(f"{' '.join(arguments)}: {done.stderr.strip() or done.returncode}")
+
+
+def check_namespace() -> None:
+    """Refuse to change the network and the mounts of the machine, which root may.
+
+    In a new network namespace the loopback interface is down.
+    """
+    request = struct.pack("16sh14x", b"lo", 0)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        (flags,) = struct.unpack_from("h", fcntl.ioctl(any_socket, _SIOCGIFFLAGS, request), 16)
+    if flags & _IFF_UP:
+        sys.exit("This network is in use: run this program by unshare, see its docstring.")
 
 
 def make_hosts(count: int, megabits: int) -> None:
@@ -84,6 +100,7 @@ def run(count: int, folder: str, timeout: float, status: object) -> dict[str, An
 
 def main(megabits: int) -> None:
     """Measure one to four hosts."""
+    check_namespace()
     try:
         make_hosts(4, megabits)
     except (CannotMakeHosts, OSError) as error:
