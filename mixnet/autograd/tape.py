@@ -442,7 +442,7 @@ class Tape:
             [Entry(node) for node in starts],
             variables,
             row_sparse,
-            None if train_mode else _in_prediction,
+            None if train_mode else lambda node, _: node.differentiated_in_prediction(),
             passed,
         )
         known: dict[Entry, Value] = {}
@@ -468,14 +468,6 @@ class Tape:
     def release(self) -> None:
         """Drop the values that the tape holds; a second backward is an error afterwards."""
         _release(self.nodes)
-
-
-def _in_prediction(node: Node, gradients: Sequence[Entry | None]) -> Node:
-    """The node whose gradient ``backward(train_mode=False)`` takes for that of a node."""
-    op, statics = node.op.differentiated_in_prediction(node.statics)
-    if op is node.op and statics == node.statics:
-        return node
-    return Node(op, statics, node.scalars, node.inputs, node.name).made_from(node)
 
 
 def _values_of(

@@ -125,6 +125,15 @@ class Node:
         assert self.op is not None
         return (*self.statics[:-1], training) if self.op.takes_training else self.statics
 
+    def differentiated_in_prediction(self) -> Node:
+        """The node whose gradient ``backward(train_mode=False)`` takes for that of this one."""
+        assert self.op is not None
+        op, statics = self.op.differentiated_in_prediction(self.statics)
+        if op is self.op and statics == self.statics:
+            return self
+        changed = Node(op, statics, self.scalars, self.inputs, self.name, self.attrs)
+        return changed.made_from(self)
+
     def made_from(self, other: Node) -> Node:
         """This node, with the line and the order of the node that it was derived from, if set there."""
         if other.line is not None:

@@ -108,7 +108,8 @@ def test_a_step_of_a_module_is_joint() -> None:
     check_alike(joint, separate)
 
 
-def test_parameters_of_a_joint_step_share_no_variable() -> None:
+def stepped() -> tuple[Any, list[nd.NDArray]]:
+    """A store after three steps of one parameter, the last ones joint, and the parameter on all devices."""
     store = mx.kv.create("device")
     store.init("w", nd.ones(3))
     store.set_optimizer(mx.optimizer.SGD(learning_rate=1.0))
@@ -116,6 +117,11 @@ def test_parameters_of_a_joint_step_share_no_variable() -> None:
     weights = [nd.ones(3, ctx) for ctx in CONTEXTS]
     for _ in range(3):
         store._step(["w"], [[nd.ones(3, ctx) for ctx in CONTEXTS]], [weights])
+    return store, weights
+
+
+def test_parameters_of_a_joint_step_share_no_variable() -> None:
+    store, weights = stepped()
     variable = nd.zeros(3)
     variable.attach_grad()
     store.pull("w", out=variable)
@@ -246,13 +252,7 @@ def test_an_error_before_the_step_loses_nothing() -> None:
 
             return Operator()
 
-    store = mx.kv.create("device")
-    store.init("w", nd.ones(3))
-    store.set_optimizer(mx.optimizer.SGD(learning_rate=1.0))
-    store.handle._steps.after = 1
-    weights = [nd.ones(3, ctx) for ctx in CONTEXTS]
-    for _ in range(3):
-        store._step(["w"], [[nd.ones(3, ctx) for ctx in CONTEXTS]], [weights])
+    store, weights = stepped()
     gradients = [nd.ones(3, ctx) for ctx in CONTEXTS]
     gradients[2] = broken(gradients[2])
     store._step(["w"], [gradients], [weights])

@@ -114,8 +114,9 @@ class Loss(HybridBlock):
             NotAnArrayError: an input that has no default is None.
             MXNetError: raised by ``hybrid_forward``; the message gives the shapes of the inputs.
         """
-        if any(each is None for each in args):
-            self._mx_check_none(args)
+        for each in args:  # each step comes here
+            if each is None:
+                self._mx_check_none(args)
         try:
             return super().__call__(*args)
         except (ShapeError, NotAnArrayError) as error:

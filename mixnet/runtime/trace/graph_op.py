@@ -163,18 +163,12 @@ class GraphOp(Operator):
 
     @cached_property
     def _in_prediction(self) -> GraphOp:
-        changed = False
-
-        def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
-            nonlocal changed
-            op, own = node.op.differentiated_in_prediction(node.statics)
-            if op is node.op and own == node.statics:
-                return node.with_inputs(inputs)
-            changed = True
-            return Node(op, own, node.scalars, inputs, node.name, node.attrs).made_from(node)
-
-        graph = self._forward.graph.rebuild(change)
-        return GraphOp(graph, self.name) if changed else self
+        graph = self._forward.graph
+        instead = {node: node.differentiated_in_prediction() for node in graph.nodes if node.op}
+        if all(node is other for node, other in instead.items()):
+            return self
+        changed = graph.rebuild(lambda node, inputs: instead[node].with_inputs(inputs))
+        return GraphOp(changed, self.name)
 
     def for_backward(self, wrt: tuple[int, ...]) -> GraphOp:
         """The same operator with the residuals that gradients of the inputs ``wrt`` need."""
