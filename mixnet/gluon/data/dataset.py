@@ -6,7 +6,7 @@ import inspect
 import os
 import threading
 from collections.abc import Callable, Sequence, Sized
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -271,6 +271,14 @@ def _part(part: Any, idx: int) -> Any:
     return part[idx]
 
 
+class _Reader(NamedTuple):
+    """An open record file, which one thread of one process reads at a time."""
+
+    records: MXIndexedRecordIO
+    lock: threading.Lock
+    pid: int
+
+
 class RecordFileDataset(Dataset):
     """The records of a RecordIO file, as bytes.
 
@@ -281,29 +289,35 @@ class RecordFileDataset(Dataset):
     def __init__(self, filename: str):
         self.filename = filename
         self.idx_file = os.path.splitext(filename)[0] + ".idx"
-        self._open()
+        self._reader = self._opened()
 
-    def _open(self) -> None:
+    def _opened(self) -> _Reader:
+        records = MXIndexedRecordIO(self.idx_file, self.filename, "r")
+        return _Reader(records, threading.Lock(), os.getpid())
 
-        self._record = MXIndexedRecordIO(self.idx_file, self.filename, "r")
-        self._pid = os.getpid()
-        self._lock = threading.Lock()
+    @property
+    def _record(self) -> MXIndexedRecordIO:
+        """The open file, under MXNet's name."""
+        return self._reader.records
 
     def __getitem__(self, idx: int) -> Any:
-        if self._pid != os.getpid():
-            self._open()  # a forked process shares the file position with its parent
-        with self._lock:
-            return self._record.read_idx(self._record.keys[idx])
+        reader = self._reader
+        if reader.pid != os.getpid():
+            # A forked process shares the file position with its parent. Each of several threads may open the
+            # file once, and reads what it has opened.
+            reader = self._reader = self._opened()
+        with reader.lock:
+            return reader.records.read_idx(reader.records.keys[idx])
 
     def __len__(self) -> int:
         return len(self._record.keys)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in vars(self).items() if k not in ("_record", "_pid", "_lock")}
+        return {name: value for name, value in vars(self).items() if name != "_reader"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._open()
+        self._reader = self._opened()
 
 
 class _DownloadedDataset(Dataset):

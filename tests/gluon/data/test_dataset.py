@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from mixnet.gluon.contrib.data import IntervalSampler
 from mixnet.gluon.data.dataset import rows_of
 from mixnet.runtime.record.host import on_host
 from mixnet.runtime.value.value import Spec, Value
+from tests.threads import in_threads
 
 FIXTURES = Path(__file__).parents[2] / "parity" / "fixtures"
 
@@ -74,6 +78,30 @@ def test_records_of_a_file_are_read_by_index() -> None:
     assert len(records) == 4 and records[0] == b"hello world"
     again = pickle.loads(pickle.dumps(records))
     assert [again[i] for i in range(4)] == [records[i] for i in range(4)]
+
+
+def test_threads_of_a_forked_process_read_what_each_has_opened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    records = data.RecordFileDataset(str(FIXTURES / "indexed.rec"))
+    expected = [records[i] for i in range(4)]
+    own, both = os.getpid(), threading.Barrier(2)
+    opened = records._opened
+
+    def open_together() -> Any:
+        both.wait(60)  # neither has set its file when the other opens one
+        return opened()
+
+    monkeypatch.setattr(os, "getpid", lambda: own + 1)
+    monkeypatch.setattr(records, "_opened", open_together)
+    seen: list[Any] = [None, None]
+
+    def read(place: int) -> None:
+        seen[place] = [records[i] for i in range(4)]
+
+    in_threads(2, read)
+    assert seen == [expected, expected]
+    assert records._record is not None and records._reader.pid == own + 1
 
 
 def test_random_order_is_numpys() -> None:
