@@ -425,9 +425,7 @@ class HybridBlock(TracedBlock):
         try:
             self.infer_shape(*args)
         except Exception as error:
-            stays = (
-                isinstance(error, ValueError) if isinstance(error, MXNetError) else self._active
-            )
+            stays = isinstance(error, ValueError) if isinstance(error, MXNetError) else self._active
             if stays:
                 raise
             raise AttributeValueError(
