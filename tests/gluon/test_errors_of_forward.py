@@ -55,6 +55,10 @@ def converts(F: Any, x: Any) -> Any:
     return int("seven") * x
 
 
+def reads_shape(F: Any, x: Any) -> Any:
+    return x.reshape((x.shape[0], -1))
+
+
 def says_symbol(F: Any, x: Any) -> Any:
     raise TypeError("no Symbol of this name is in the table")
 
@@ -193,3 +197,37 @@ def test_a_sum_that_would_broadcast_is_refused_by_graphs(units: int) -> None:
     for _ in range(2):
         with pytest.raises(MXNetError, match=r"\(1, 2\) and \(2,\) differ.*broadcast"):
             block(nd.ones((1, 3))).wait_to_read()
+
+
+DEFERRED = [
+    (looks_up, KeyError),
+    (divides, ZeroDivisionError),
+    (says_symbol, TypeError),
+    (reads_shape, AttributeError),
+]
+
+
+@pytest.mark.parametrize("hybrid", [False, True], ids=["plain", "hybridized"])
+@each_record(("work", "kind"), DEFERRED, ids=[work.__name__ for work, _ in DEFERRED])
+def test_an_error_while_shapes_are_deferred(work: Any, kind: type[Exception], hybrid: bool) -> None:
+    """As in MXNet: a ``ValueError`` unless the block is hybridized, and then the code's own error."""
+
+    class Deferred(gluon.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = self.params.get("weight", shape=(0,), allow_deferred_init=True)
+
+        def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
+            return work(F, x) * weight
+
+    block = Deferred()
+    block.initialize()
+    if hybrid:
+        block.hybridize()
+    with pytest.raises(kind if hybrid else ValueError) as caught:
+        block(nd.ones((2, 3)))
+    if hybrid:
+        assert type(caught.value) is kind
+    else:
+        assert str(caught.value).startswith("Deferred initialization failed because shape")
+        assert type(caught.value.__cause__) is kind

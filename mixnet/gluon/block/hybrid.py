@@ -417,11 +417,16 @@ class HybridBlock(TracedBlock):
         return params
 
     def _deferred_infer_shape(self, *args: object) -> None:
-        """Infer the shapes of deferred parameters; a failure is a ``ValueError``."""
+        """Infer the shapes of deferred parameters; a failure is a ``ValueError``.
+
+        A hybridized block has already run its code on symbols, so an error of that code stays
+        what it is.
+        """
         try:
             self.infer_shape(*args)
-        except MXNetError as error:
-            if isinstance(error, ValueError):
+        except Exception as error:
+            stays = isinstance(error, ValueError) if isinstance(error, MXNetError) else self._active
+            if stays:
                 raise
             raise AttributeValueError(
                 f"Deferred initialization failed because shape cannot be inferred. {error}"
