@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import ast
 import atexit
+import itertools
 import os
 import pickle
 import pkgutil
@@ -33,7 +34,7 @@ from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.ops.tracing import shape_free, stored, traced
 from mixnet.ops.tracing.comparison import compared
 from mixnet.ops.tracing.inlined import inlined
-from mixnet.ops.tracing.proof import changed, doubled, far, near, tripled
+from mixnet.ops.tracing.proof import changed, doubled, far, near, sizes_among, tripled
 from mixnet.ops.tracing.template import Call, Template
 from mixnet.passes.differentiate import BackwardOp
 
@@ -240,14 +241,14 @@ def template_of(op: Operator, scalars: int, call: Call) -> Template | None:
         scalars: how many numbers are inputs too.
         call: the example.
     """
-    for change, prove, derive in (
-        (far, near, False),
-        (doubled, tripled, False),
-        (far, near, True),
-        (doubled, tripled, True),
+    # Padding in the gradient of a convolution follows from the size of its kernel by no formula of
+    # extents: then there is a template for each size.
+    nothing: frozenset[int] = frozenset()
+    for sizes, derive, (change, prove) in itertools.product(
+        (nothing, sizes_among(call.statics)), (False, True), ((far, near), (doubled, tripled))
     ):
         try:
-            other, proof = changed(call, change), changed(call, prove)
+            other, proof = changed(call, change, sizes), changed(call, prove, sizes)
             if derive:
                 other, proof = (with_inferred_shapes(op, scalars, each) for each in (other, proof))
             template = compared(

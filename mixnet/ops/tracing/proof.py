@@ -6,7 +6,7 @@ classes plus 1 is the number of samples minus 1. The extents of the additional c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from mixnet.ops.tracing.inlined import inlined
@@ -60,14 +60,17 @@ def is_proved(template: Template, call: Call, trace: Callable[[Call], ClosedJaxp
     return None
 
 
-def changed(call: Call, change: Callable[[int, int], int]) -> Call:
+def changed(
+    call: Call, change: Callable[[int, int], int], sizes: Collection[int] = frozenset()
+) -> Call:
     """The call with other extents above 1, in inputs and attributes.
 
     Args:
         call: the call.
         change: returns another extent, for an extent and its number.
+        sizes: extents that stay as they are.
     """
-    extents: dict[int, int] = {}
+    extents = {extent: extent for extent in sizes}
     for shape, _ in call.inputs:
         for extent in shape:
             if extent > 1:
@@ -81,6 +84,15 @@ def changed(call: Call, change: Callable[[int, int], int]) -> Call:
     if not extents:  # an operator that creates an array
         return Call(_with_numbers(call.statics, lambda each: change(each, each)), inputs)
     return Call(_with_numbers(call.statics, lambda each: extents.get(each, each)), inputs)
+
+
+def sizes_among(attributes: Any) -> frozenset[int]:
+    """The numbers above 1 in tuples of integers, such as the sizes of a kernel."""
+    if type(attributes) is not tuple:
+        return frozenset()
+    if all(type(each) is int for each in attributes):
+        return frozenset(each for each in attributes if each > 1)
+    return frozenset().union(*map(sizes_among, attributes))
 
 
 def _with_numbers(attribute: Any, change: Callable[[int], int]) -> Any:

@@ -357,3 +357,28 @@ def test_writing_while_modules_are_imported(monkeypatch: pytest.MonkeyPatch) -> 
         for name in names:
             del sys.modules[name]
     assert names and str(pickling.loads(content)) == str(jaxpr)
+
+
+def test_templates_for_each_size_of_a_kernel() -> None:
+    """No formula of extents gives the padding in these gradients."""
+    op = BackwardOp(find("Convolution"))
+
+    def call(batch: int, channels: int, filters: int, extent: int, kernel: int) -> Call:
+        pad = kernel // 2
+        forward = (
+            (kernel, kernel), (1, 1), (1, 1), (pad, pad), filters, 1, 1024, True, None, False, "NCHW",
+        )  # fmt: skip
+        shapes = [
+            (batch, filters, extent, extent),
+            (batch, channels, extent, extent),
+            (filters, channels, kernel, kernel),
+        ]
+        return Call((forward, (0,), (0, 1)), tuple((shape, F32) for shape in shapes))
+
+    templates = store_traces.templates_of(op, 0, [call(17, 13, 29, 40, k) for k in (3, 5)])
+    assert len(templates) == 2
+    for kernel in (3, 5):
+        other = call(6, 31, 19, 23, kernel)
+        (program,) = [p for each in templates if (p := each.at(other)) is not None]
+        assert str(program) == str(inlined(traced.trace(op, other, 0)))
+    assert all(each.at(call(6, 31, 19, 23, 7)) is None for each in templates)
