@@ -413,6 +413,7 @@ def _product(windows: Any, w: np.ndarray, strides: Sequence[int]) -> Any:
         matrix = windows.transpose(0, 2, *k, 1, *p).reshape(groups, features * size, -1)
         product = matmul(w.reshape(columns), matrix)
         return product.reshape(groups, filters, batch, *places).swapaxes(1, 2)
+    # The gradient of a kernel: in this order, the product has the kernel's layout.
     matrix = windows.transpose(0, 1, *p, 2, *k).reshape(groups, -1, features * size)
-    product = matmul(matrix, w.reshape(columns).swapaxes(1, 2))
-    return np.moveaxis(product.reshape(groups, batch, *places, filters), -1, 2)
+    product = matmul(w.reshape(columns), matrix.swapaxes(1, 2))
+    return product.reshape(groups, filters, batch, *places).swapaxes(1, 2)
