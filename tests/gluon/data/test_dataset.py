@@ -94,13 +94,13 @@ def test_threads_of_a_forked_process_read_what_each_has_opened(
 
     monkeypatch.setattr(os, "getpid", lambda: own + 1)
     monkeypatch.setattr(records, "_opened", open_together)
-    seen: list[Any] = [None, None]
+    actual: list[Any] = [None, None]
 
     def read(place: int) -> None:
-        seen[place] = [records[i] for i in range(4)]
+        actual[place] = [records[i] for i in range(4)]
 
     in_threads(2, read)
-    assert seen == [expected, expected]
+    assert actual == [expected, expected]
     assert records._record is not None and records._reader.pid == own + 1
 
 
