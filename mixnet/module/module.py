@@ -300,13 +300,14 @@ class Module(BaseModule):
 
     def _sync_params_from_devices(self) -> None:
         """Fetch the current parameters and states from the devices or the store."""
-        group = self._exec_group
+        assert self._arg_params is not None
+        self._exec_group.get_params(self._arg_params, self._aux_params)
         if self._kvstore and self._update_on_kvstore:
-            for name, parts in zip(group.param_names, group.param_arrays, strict=True):
-                if parts[0].stype == "row_sparse":
-                    rows = arange(parts[0].shape[0], dtype="int64")
-                    self._kvstore.row_sparse_pull(name, parts, row_ids=[rows] * len(parts))
-        group.get_params(self._arg_params, self._aux_params)
+            # Executors keep the rows of the last prepare().
+            for name, array in self._arg_params.items():
+                if array.stype == "row_sparse":
+                    rows = arange(array.shape[0], dtype="int64")
+                    self._kvstore.row_sparse_pull(name, array, row_ids=rows)
         self._params_dirty = False
 
     # ---- preparation ----------------------------------------------------------------------------

@@ -50,7 +50,8 @@ def bind(
         ctx: device.
         args: arrays of the arguments, a list in order or a dict by name.
         args_grad: arrays for gradients, a list or a dict; those left out get no gradient.
-        grad_req: ``write``, ``add`` or ``null``; for all, a list in order, or a dict by name.
+        grad_req: ``write``, ``add`` or ``null``; for all, a list in order, or a dict by name. Entries
+            of a list beyond the arguments are not used.
         aux_states: arrays of the auxiliary states, a list or a dict.
         group2ctx: device of each group of nodes (``mx.AttrScope(ctx_group=...)``): the graph is cut
             into parts that run there, with copies in between.
@@ -73,7 +74,7 @@ def bind(
         {name: array.shape for name, array in arrays.items()},
         {name: array._spec.dtype for name, array in arrays.items()},
     )
-    requests = requests_by_name(names, grad_req)
+    requests = requests_by_name(names, grad_req, may_be_longer=True)
     groups = _groups("bind", group2ctx)
     return Executor(Bound(arguments, gradients, states), self, context, requests, groups, grad_req)
 
@@ -101,7 +102,7 @@ def simple_bind(
 
     Args:
         ctx: device.
-        grad_req: as for ``bind``.
+        grad_req: as for ``bind``, but a list has one entry for each argument.
         type_dict: dtypes by name.
         stype_dict: storage types by name, over those that variables were made with.
         group2ctx: as for ``bind``; the arrays of variables made in a group are on its device.
@@ -254,10 +255,18 @@ def _groups(called: str, group2ctx: object) -> dict[str, Context]:
 _REQUESTS = ("write", "add", "null")
 
 
-def requests_by_name(names: Sequence[str], grad_req: Any) -> dict[str, str]:
+def requests_by_name(
+    names: Sequence[str], grad_req: Any, *, may_be_longer: bool = False
+) -> dict[str, str]:
     """``write``, ``add`` or ``null`` of every argument, from one for all, a list or a dict.
 
+    Args:
+        names: the arguments in order.
+        grad_req: the requests.
+        may_be_longer: a list may have more entries than there are arguments; the first ones count.
+
     Raises:
+        AttributeValueError: a list does not have one entry for each argument.
         UnknownValueError: a request is not 'write', 'add' or 'null'.
         AttributeTypeError: ``grad_req`` is none of these.
     """
@@ -275,12 +284,12 @@ def requests_by_name(names: Sequence[str], grad_req: Any) -> dict[str, str]:
     if isinstance(grad_req, str):
         return dict.fromkeys(names, grad_req)
     if isinstance(grad_req, (list, tuple)):
-        if len(grad_req) != len(names):
+        if len(grad_req) < len(names) or (len(grad_req) > len(names) and not may_be_longer):
             raise AttributeValueError(
                 f"grad_req has {len(grad_req)} entries for the {len(names)} arguments "
                 f"{', '.join(names)}; give one for each in this order, or a dict by name."
             )
-        return dict(zip(names, grad_req, strict=True))
+        return dict(zip(names, grad_req, strict=False))
     return {name: grad_req.get(name, "null") for name in names}
 
 

@@ -162,3 +162,23 @@ def test_lazy_adam_of_a_factorization_machine() -> None:
         [0.8361182, 0.9361182],
     ]
     np.testing.assert_allclose(weights, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_reading_the_parameters_leaves_the_rows_of_the_last_preparation_in_the_executor() -> None:
+    ids = mx.sym.Variable("ids")
+    weight = mx.sym.Variable("weight", stype="row_sparse")
+    net = mx.sym.Embedding(ids, weight=weight, input_dim=4, output_dim=2, sparse_grad=True)
+    net = mx.sym.LinearRegressionOutput(net, mx.sym.Variable("label"))
+    module = mx.mod.Module(net, data_names=["ids"], label_names=["label"])
+    module.bind([("ids", (2,))], [("label", (2, 2))])
+    module.init_params(mx.init.One())
+    options = {"learning_rate": 1.0, "rescale_grad": 1.0}
+    module.init_optimizer(mx.kv.create("local"), "sgd", options)
+    for rows in ([0, 1], [1, 3]):
+        batch = mx.io.DataBatch([mx.nd.array(rows)], [mx.nd.zeros((2, 2))])
+        module.prepare(batch, sparse_row_id_fn=lambda batch: {"weight": batch.data[0]})
+        module.forward_backward(batch)
+        module.update()
+    parameters, _ = module.get_params()
+    assert parameters["weight"].asnumpy()[:, 0].tolist() == [0.5, 0.25, 1, 0.5]
+    assert module._exec_group.execs[0].arg_dict["weight"].indices.asnumpy().tolist() == [1, 3]

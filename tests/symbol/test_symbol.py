@@ -306,6 +306,30 @@ def test_a_list_of_gradient_requests_has_one_for_each_argument() -> None:
     net = mx.sym.Variable("a") * mx.sym.Variable("b")
     with pytest.raises(ValueError, match="grad_req has 1 entries for the 2 arguments a, b"):
         net.simple_bind(mx.cpu(), grad_req=["write"], a=(2,), b=(2,))
+    with pytest.raises(ValueError, match="grad_req has 3 entries for the 2 arguments a, b"):
+        net.simple_bind(mx.cpu(), grad_req=["write", "add", "null"], a=(2,), b=(2,))
+    with pytest.raises(ValueError, match="grad_req has 1 entries for the 2 arguments a, b"):
+        net.bind(mx.cpu(), [nd.ones(2), nd.ones(2)], grad_req=["write"])
+
+
+@pytest.mark.parametrize(
+    ("requests", "expected"),
+    [
+        (["write", "null", "add"], (3, 7)),
+        (["add", "write", "write", "null"], (10, 2)),
+        (["null", "add", "write"], (7, 9)),
+    ],
+)
+def test_bind_uses_the_first_of_too_many_gradient_requests(
+    requests: list[str], expected: tuple[int, int]
+) -> None:
+    # Results of MXNet 1.9.1. A program binds an internal output with the requests of the whole network.
+    net = mx.sym.Variable("a") * mx.sym.Variable("b")
+    gradients = {"a": nd.full(1, 7), "b": nd.full(1, 7)}
+    executor = net.bind(mx.cpu(), {"a": nd.full(1, 2), "b": nd.full(1, 3)}, gradients, requests)
+    executor.forward(is_train=True)
+    executor.backward(nd.ones(1))
+    assert (gradients["a"].asscalar(), gradients["b"].asscalar()) == expected
 
 
 def test_shapes_of_names_that_a_symbol_does_not_have_are_not_read() -> None:
