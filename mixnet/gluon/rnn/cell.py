@@ -171,7 +171,7 @@ class RecurrentCell(Block):
         self._counter += 1
         try:
             return super().forward(inputs, states)
-        except (IndexError, TypeError, AttributeError, ShapeError):
+        except (IndexError, TypeError, AttributeError, ValueError):
             problem = self._mx_misfit(inputs, states)
             if problem is None:
                 raise
