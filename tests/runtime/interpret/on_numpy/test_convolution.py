@@ -167,6 +167,24 @@ def gradient_of_the_kernel(convolve: Callable[[Any, Any], Any]) -> Callable[[Any
     return gradient
 
 
+@pytest.mark.parametrize("large", [0, 1 << 17])
+def test_a_large_gradient_of_a_kernel_has_the_layout_of_the_kernel(
+    large: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def padded(x: Any, w: Any) -> Any:
+        order = ("NCHW", "OIHW", "NCHW")
+        return lax.conv_general_dilated(x, w, (1, 1), [(1, 1)] * 2, dimension_numbers=order)
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2, 3, 8, 8)).astype("float32")
+    w = rng.normal(size=(4, 3, 3, 3)).astype("float32")
+    gradient = gradient_of_the_kernel(padded)
+    monkeypatch.setattr(on_numpy.convolution, "_LARGE_RESULT", large)
+    (actual,) = on_numpy.compiled(gradient, x, w)(x, w)
+    assert actual.flags.c_contiguous == (large == 0)
+    np.testing.assert_allclose(actual, jax.jit(gradient)(x, w), rtol=2e-5, atol=2e-5)
+
+
 def test_the_kernel_of_a_transposed_convolution_multiplies_few_places(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
