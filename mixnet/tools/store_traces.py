@@ -245,7 +245,9 @@ def template_of(op: Operator, scalars: int, call: Call) -> Template | None:
     # extents: then there is a template for each size.
     nothing: frozenset[int] = frozenset()
     for sizes, derive, (change, prove) in itertools.product(
-        (nothing, sizes_among(call.statics)), (False, True), ((far, near), (doubled, tripled))
+        dict.fromkeys((nothing, sizes_among(call.statics))),
+        (False, True),
+        ((far, near), (doubled, tripled)),
     ):
         try:
             other, proof = changed(call, change, sizes), changed(call, prove, sizes)

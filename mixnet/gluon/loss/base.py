@@ -117,6 +117,7 @@ class Loss(HybridBlock):
         for each in args:  # each step comes here
             if each is None:
                 self._mx_check_none(args)
+                break
         try:
             return super().__call__(*args)
         except (ShapeError, NotAnArrayError) as error:
