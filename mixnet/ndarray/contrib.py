@@ -85,7 +85,8 @@ def foreach(body: Callable[..., Any], data: ArrayLike, init_states: object) -> t
         )
     if is_tracing():
         return _traced_foreach(body, slices, data_shape, states, state_shape)
-    current = nested(states, state_shape)
+    # Not a copy: programs collect results in a list that they give as a state.
+    current = init_states
     collected: list[list[Any]] = []
     out_shape = None
     with drawing_in_loop(slices[0].context):

@@ -175,6 +175,10 @@ class Executor:
             ]
         return self._outputs
 
+    def _get_outputs(self) -> list[NDArray]:
+        # MXNet's name of what the property reads; programs call it.
+        return self.outputs
+
     def _output_places(self) -> list[Context]:
         if not self._groups:
             return [self._ctx] * self._symbol.num_outputs

@@ -240,6 +240,13 @@ def test_an_executor_knows_its_requests_as_they_were_written(request_of: Any) ->
     assert product.simple_bind(mx.cpu(), x=(2,), y=(2,))._grad_req == "write"
 
 
+def test_outputs_are_also_read_by_the_private_name_that_programs_call() -> None:
+    executor = (mx.sym.var("x") * 3).bind(mx.cpu(), {"x": mx.nd.ones(2)})
+    executor.forward()
+    (output,) = executor._get_outputs()
+    assert output.asnumpy().tolist() == [3, 3]
+
+
 def test_backward_reads_a_label_that_was_computed_from_the_outputs() -> None:
     label = mx.sym.Variable("label")
     executor = mx.sym.LinearRegressionOutput(mx.sym.Variable("data"), label).simple_bind(

@@ -394,6 +394,22 @@ def test_a_loop_keeps_the_form_of_its_states() -> None:
         sym.contrib.foreach(lambda item, state: (item, [state + 1]), d, s)
 
 
+def test_the_first_step_of_a_loop_gets_the_states_that_were_given() -> None:
+    collected: list[Any] = []
+
+    def body(row: Any, states: Any) -> Any:
+        states[0].append(row.sum().asscalar())
+        return row, [states[0], states[1] + 1]
+
+    _, last = nd.contrib.foreach(body, nd.array(X), [collected, nd.zeros(1)])
+    assert collected == [1, 5, 9]
+    assert last[0] is collected and last[1].asscalar() == 3
+
+    initial = (nd.ones(1), nd.ones(2))
+    _, last = nd.contrib.foreach(lambda row, states: (row, states), nd.array(X), initial)
+    assert last is initial
+
+
 def test_a_while_loop_around_another_may_end_before_its_first_step() -> None:
     i, total, step = sym.var("i"), sym.var("total"), sym.var("step")
 
