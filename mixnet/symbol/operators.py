@@ -145,8 +145,9 @@ def _transpose(self: Symbol, *axes: object, **kwargs: object) -> Symbol:
         axes: the new order of the axes.
         kwargs: ``axes``, instead of arguments by position.
     """
-    order = axes[0] if len(axes) == 1 else axes
-    return apply("transpose", self, **{"axes": order, **kwargs})
+    if axes:
+        kwargs = {"axes": axes[0] if len(axes) == 1 else axes, **kwargs}
+    return apply("transpose", self, **kwargs)
 
 
 def _broadcast_to(self: Symbol, *args: object, **kwargs: object) -> Symbol:

@@ -248,7 +248,7 @@ class Symbol:
 
         Args:
             substitutes: symbols in place of variables.
-            name: of the node of the output.
+            name: of the node of the first output.
         """
         replaced: dict[Node, Entry | Node] = {}
 
@@ -256,13 +256,13 @@ class Symbol:
             now = replaced[entry.node]
             return now if isinstance(now, Entry) else Entry(now, entry.index)
 
-        heads = {entry.node for entry in self._heads}
+        first = self._heads[0].node if self._heads else None
         for node in self.graph.nodes:
             if node in substitutes:
                 replaced[node] = substitutes[node]._entry()
             else:
                 copied = node.replaced(tuple(moved(entry) for entry in node.inputs))
-                if name and node in heads and len(heads) == 1:
+                if name and node is first:
                     copied.name = name
                 replaced[node] = copied
         note_copies([each for each in replaced.values() if isinstance(each, Node)])
