@@ -208,8 +208,12 @@ class Symbol:
         node.attrs = {**node.attrs, **{hidden(key): value for key, value in kwargs.items()}}
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
-        """Attributes of all nodes by name."""
-        return {node.name: _with_plain(node.attrs) for node in self.graph.nodes if node.attrs}
+        """Attributes of all nodes by name; nodes of one name have one dict, with the attributes of all."""
+        attributes: dict[str, dict[str, str]] = {}
+        for node in self.graph.nodes:
+            if node.attrs:
+                attributes.setdefault(node.name, {}).update(_with_plain(node.attrs))
+        return attributes
 
     # ---- composition --------------------------------------------------------------------------
 
