@@ -13,6 +13,7 @@ from tests.each_record import each_record
 
 FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
 RECORDED = json.loads((Path(__file__).parent / "draws_of_mxnet.json").read_text(encoding="utf-8"))
+INDEX = str(FIXTURES / "augment.idx")
 CROP = {"rand_crop": True, "rand_mirror": True}
 AREA = {
     "random_resized_crop": True,
@@ -32,6 +33,9 @@ CASES: dict[str, dict[str, Any]] = {
     "crop from a seed": {**CROP, "seed_aug": 7},
     "scaled from a seed": {**CROP, "max_random_scale": 1.5, "seed_aug": 7},
     "area from a seed": {**AREA, "rand_mirror": True, "seed_aug": 7},
+    "pairs from a seed": {**CROP, "seed_aug": 7, "batch_size": 2},
+    "pairs by index": {**CROP, "seed_aug": 7, "batch_size": 2, "path_imgidx": INDEX},
+    "shuffled from a seed": {**CROP, "seed_aug": 7, "batch_size": 2, "shuffle": True},
 }
 
 
@@ -43,8 +47,8 @@ def drawn(mx: Any, case: str) -> list[list[float]]:
         case: one of ``CASES``.
     """
     images = mx.io.ImageRecordIter(
-        path_imgrec=str(FIXTURES / "augment.rec"), data_shape=(3, 20, 18), batch_size=3,
-        preprocess_threads=1, **CASES[case],
+        path_imgrec=str(FIXTURES / "augment.rec"), data_shape=(3, 20, 18), preprocess_threads=1,
+        **{"batch_size": 3, **CASES[case]},
     )  # fmt: skip
     rows = []
     for _ in range(2):
