@@ -212,9 +212,10 @@ class DefaultAugmenter:
         if settings.rotate > 0:
             degrees = settings.rotate
         cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-        scale = draw.uniform(settings.min_random_scale, settings.max_random_scale)
-        change = 0.0 if settings.random_resized_crop else settings.max_aspect_ratio
-        ratio = draw.uniform(-change, change) + 1
+        scale = ratio = 1.0
+        if not settings.random_resized_crop:
+            scale = draw.uniform(settings.min_random_scale, settings.max_random_scale)
+            ratio += draw.uniform(-settings.max_aspect_ratio, settings.max_aspect_ratio)
         high = 2 * scale / (1 + ratio)
         wide = ratio * high
         new_w = max(settings.min_img_size, min(settings.max_img_size, scale * w))
@@ -268,7 +269,7 @@ class DefaultAugmenter:
 
     def _placed(self, pixels: np.ndarray, height: int, width: int, draw: Draws) -> np.ndarray:
         room_y, room_x = pixels.shape[0] - height, pixels.shape[1] - width
-        if self.settings.rand_crop or self.settings.random_resized_crop:
+        if self.settings.rand_crop:
             y, x = draw.randint(0, room_y), draw.randint(0, room_x)
         else:
             y, x = room_y // 2, room_x // 2
@@ -277,6 +278,11 @@ class DefaultAugmenter:
     def _random_area(self, pixels: np.ndarray, draw: Draws) -> np.ndarray | None:
         """Szegedy et al. 2015, "Going deeper with convolutions"; None after ten that do not fit."""
         settings = self.settings
+        if (
+            settings.min_random_area == settings.max_random_area == 1
+            and not settings.max_aspect_ratio
+        ):
+            return None
         h, w = pixels.shape[:2]
         greatest = settings.max_aspect_ratio or 1.0
         least = 1 / greatest if settings.min_aspect_ratio is None else settings.min_aspect_ratio
