@@ -393,10 +393,12 @@ class Normalizer:
         ]
         self._factor = np.float32(settings.scale) / np.array(std, np.float32)
         self._std = np.array(std, np.float32) if divides else None
-        self._varies = settings.max_random_contrast > 0 or settings.max_random_illumination > 0
+        self._varies = dtype == np.float32 and (
+            settings.max_random_contrast > 0 or settings.max_random_illumination > 0
+        )
         self.is_random = settings.rand_mirror or self._varies
         # Of a coin, and of contrast and illumination, which MXNet also draws where it does not change them.
-        self.words = 2 * settings.rand_mirror + 2 * (dtype == np.float32)
+        self.words = 2 * settings.rand_mirror + 2 * (dtype != np.uint8)
         self._table = self._values(1.0, 0.0)
         self._tables: dict[int, np.ndarray] = {}  # by channels, with the channels last
 

@@ -27,6 +27,8 @@ CASES: dict[str, dict[str, Any]] = {
     "both": CROP,
     "light": {**CROP, "max_random_contrast": 0.4, "max_random_illumination": 9},
     "uint8": {**CROP, "dtype": "uint8"},
+    "uint8 light": {**CROP, "dtype": "uint8", "max_random_illumination": 9},
+    "int8": {**CROP, "dtype": "int8"},
     "rotated": {"max_rotate_angle": 20, "rand_mirror": True},
     "scaled": {**CROP, "max_random_scale": 1.5, "min_random_scale": 0.8},
     "squares": {**CROP, "max_crop_size": 22, "min_crop_size": 16},
