@@ -124,6 +124,7 @@ class RecordSource(BatchSource):
         self._index = np.zeros(self.batch_size, np.uint64)
         self.labels = read_image_list(settings.path_imglist) if settings.path_imglist else None
         self._sequence = Twister(FIRST_SEED)
+        self._epoch_words: np.ndarray | None = None  # of all records, in the order of the file
         self._chunk_place = 0  # in its batch, of the first record of the chunk that is read
         self._undecoded = self._reported = 0
         self._counting = threading.Lock()
@@ -135,6 +136,7 @@ class RecordSource(BatchSource):
 
     def begin(self, epoch: int) -> None:
         self.records.begin(epoch)
+        self._epoch_words = None
 
     def take(self, count: int) -> list[tuple[bytes, Draws | None]]:
         records = self.records.take(count)
@@ -144,8 +146,17 @@ class RecordSource(BatchSource):
             places = self._places(self.batch_size - count)
             draws = [of_seed(seed + FIRST_SEED + place) for place in places]
         elif each:
-            draws = map(of_words, self._sequence.take(0, 1, each * len(records)).reshape(-1, each))
+            draws = map(of_words, self._words(each, len(records)))
         return list(zip(records, draws, strict=True))
+
+    def _words(self, each: int, count: int) -> np.ndarray:
+        """The words of the records just taken; MXNet draws them before it shuffles without an index."""
+        if not self.settings.shuffle or self.settings.path_imgidx:
+            return self._sequence.take(0, 1, each * count).reshape(count, each)
+        if self._epoch_words is None:
+            number = self.records.number
+            self._epoch_words = self._sequence.take(0, 1, each * number).reshape(number, each)
+        return self._epoch_words[self.records.numbers]
 
     def _places(self, first: int) -> Iterable[int]:
         """The places from which the seeds of the records just taken count, as in MXNet.

@@ -155,6 +155,11 @@ class Records:
             self._offsets = np.array(offsets, np.int64)
         return self._offsets
 
+    @property
+    def number(self) -> int:
+        """How many records the part has, which are read once to count them."""
+        return len(self._known_offsets())
+
     def begin(self, epoch: int) -> None:
         """Go to the first record of an epoch."""
         self._at = self._in_chunk = 0

@@ -25,6 +25,8 @@ CASES: dict[str, dict[str, Any]] = {
     "crop": {"rand_crop": True},
     "mirror": {"rand_mirror": True},
     "both": CROP,
+    "shuffled": {**CROP, "shuffle": True, "batch_size": 2},
+    "shuffled by index": {**CROP, "shuffle": True, "batch_size": 2, "path_imgidx": INDEX},
     "light": {**CROP, "max_random_contrast": 0.4, "max_random_illumination": 9},
     "uint8": {**CROP, "dtype": "uint8"},
     "uint8 light": {**CROP, "dtype": "uint8", "max_random_illumination": 9},
