@@ -261,11 +261,21 @@ class DefaultAugmenter:
             square = self._placed(pixels, side, side, draw)
             resized = self._resize(square, self.height, self.width, draw)
             return resized
-        if h < self.height or w < self.width:
-            scale = max(self.height / h, self.width / w)
-            new_h, new_w = max(self.height, int(h * scale)), max(self.width, int(w * scale))
-            pixels = self._resize(pixels, new_h, new_w, draw)
-        return self._placed(pixels, self.height, self.width, draw)
+        return self._placed(self._enlarged(pixels, draw), self.height, self.width, draw)
+
+    def _enlarged(self, pixels: np.ndarray, draw: Draws) -> np.ndarray:
+        """An image at least as high and as wide as the result: enlarged for each, one after the other."""
+        h, w = pixels.shape[:2]
+        # As in MXNet, a random interpolation is drawn for every image.
+        code = interpolation(self.settings.inter_method, (h, w, self.height, self.width), draw)
+        if h < self.height:
+            w = int(np.float32(self.height) / np.float32(h) * np.float32(w))
+            h = self.height
+            pixels = resize(pixels, w, h, code)
+        if w < self.width:
+            h = int(np.float32(self.width) / np.float32(w) * np.float32(h))
+            pixels = resize(pixels, self.width, h, code)
+        return pixels
 
     def _placed(self, pixels: np.ndarray, height: int, width: int, draw: Draws) -> np.ndarray:
         room_y, room_x = pixels.shape[0] - height, pixels.shape[1] - width

@@ -45,6 +45,9 @@ CASES: dict[str, dict[str, Any]] = {
         "min_random_area": 1,
         "seed_aug": 7,
     },
+    "enlarged": {"data_shape": (3, 50, 90)},
+    "enlarged with the best interpolation": {"data_shape": (3, 38, 60), "inter_method": 9},
+    "any interpolation": {**CROP, "inter_method": 10, "seed_aug": 7},
     "no areas": {"random_resized_crop": True, "seed_aug": 7},
     "pairs from a seed": {**CROP, "seed_aug": 7, "batch_size": 2},
     "pairs by index": {**CROP, "seed_aug": 7, "batch_size": 2, "path_imgidx": INDEX},
@@ -60,8 +63,8 @@ def drawn(mx: Any, case: str) -> list[list[float]]:
         case: one of ``CASES``.
     """
     images = mx.io.ImageRecordIter(
-        path_imgrec=str(FIXTURES / "augment.rec"), data_shape=(3, 20, 18), preprocess_threads=1,
-        **{"batch_size": 3, **CASES[case]},
+        path_imgrec=str(FIXTURES / "augment.rec"), preprocess_threads=1,
+        **{"batch_size": 3, "data_shape": (3, 20, 18), **CASES[case]},
     )  # fmt: skip
     rows = []
     for _ in range(2):
