@@ -81,3 +81,10 @@ def test_namespaces_hold_their_operators(face: Any) -> None:
     assert {"box_decode", "box_nms"} <= vars(face.contrib).keys()
     assert "potrf" in face.linalg.__dict__ and "nothing" not in face.linalg.__dict__
     assert vars(face.op)["FullyConnected"] is face.op.FullyConnected
+    assert vars(face)["FullyConnected"] is face.FullyConnected and "dot" in face.__dict__
+
+
+def test_extensions_of_numpy_hold_their_operators() -> None:
+    assert {"relu", "softmax", "image"} <= vars(mx.npx).keys()
+    assert {"relu", "softmax"} <= vars(mx.sym.npx).keys()
+    assert {"add", "concatenate"} <= vars(mx.sym.np).keys()
