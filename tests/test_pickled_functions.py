@@ -14,7 +14,9 @@ NAMES = (
     "nd.sparse.dot", "nd._internal._plus_scalar", "sym.relu", "sym.contrib.box_decode",
     "sym.linalg.gemm2", "sym.random.uniform", "np.exp", "np.add", "np.mean", "np.linalg.norm",
     "np.random.uniform", "npx.relu", "npx.image.to_tensor", "contrib.nd.box_decode",
-    "nd.contrib.adamw_update", "sym.contrib.mp_adamw_update",
+    "nd.contrib.adamw_update", "sym.contrib.mp_adamw_update", "nd.add", "nd.true_divide",
+    "nd.random.randn", "sym.random.shuffle", "random.randn", "sym.maximum",
+    "sym.pow", "sym.power", "np.linalg.qr", "np.trapz",
 )  # fmt: skip
 
 

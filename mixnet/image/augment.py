@@ -230,7 +230,7 @@ class _ColourAugmenter(Augmenter):
         pixels = np.array(pixels_of(src))
         if isinstance(src, np.ndarray):
             pixels = src if src.flags.writeable else pixels
-        elif pixels.dtype.kind != "f" and not self._takes_integers:
+        if pixels.dtype.kind != "f" and not self._takes_integers:
             raise DTypeError(
                 f"{type(self).__name__} takes images of floats, not {pixels.dtype.name}; put "
                 f"CastAug() before it."

@@ -1,8 +1,8 @@
 """The random numbers of images that record iterators augment.
 
 MXNet's iterators have generators of their own, one for each thread. With ``seed_aug`` each image starts
-from a seed that follows from its place in the batch; otherwise images are drawn for in order, here as one
-thread of MXNet does it.
+from a seed that follows from its place in the batch, or in what is read of the file at once; otherwise
+images are drawn for in order, here as one thread of MXNet does it.
 """
 
 from __future__ import annotations

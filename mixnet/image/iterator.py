@@ -109,7 +109,7 @@ class ImageIter(DataIter):
         imglist: ``[label(s) ..., file name]`` for each image.
         data_name: of the data.
         label_name: of the labels.
-        dtype: of the labels of ``imglist``.
+        dtype: of the labels of a list.
         last_batch_handle: ``'pad'`` fills the last batch up with the first images, ``'discard'``
             drops it, ``'roll_over'`` puts its images at the start of the next epoch.
         kwargs: for :func:`CreateAugmenter`.
@@ -191,7 +191,8 @@ class ImageIter(DataIter):
         if path:
             logging.info("%s: loading image list %s...", self.__class__.__name__, path)
             self.imglist = {
-                key: (array(labels), file) for key, (labels, file) in read_image_list(path).items()
+                key: (array(labels, dtype=dtype), file)
+                for key, (labels, file) in read_image_list(path).items()
             }
         elif isinstance(entries, list):
             logging.info("%s: loading image list...", self.__class__.__name__)

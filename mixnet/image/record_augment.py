@@ -212,9 +212,10 @@ class DefaultAugmenter:
         if settings.rotate > 0:
             degrees = settings.rotate
         cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-        scale = draw.uniform(settings.min_random_scale, settings.max_random_scale)
-        change = 0.0 if settings.random_resized_crop else settings.max_aspect_ratio
-        ratio = draw.uniform(-change, change) + 1
+        scale = ratio = 1.0
+        if not settings.random_resized_crop:
+            scale = draw.uniform(settings.min_random_scale, settings.max_random_scale)
+            ratio += draw.uniform(-settings.max_aspect_ratio, settings.max_aspect_ratio)
         high = 2 * scale / (1 + ratio)
         wide = ratio * high
         new_w = max(settings.min_img_size, min(settings.max_img_size, scale * w))
@@ -260,15 +261,25 @@ class DefaultAugmenter:
             square = self._placed(pixels, side, side, draw)
             resized = self._resize(square, self.height, self.width, draw)
             return resized
-        if h < self.height or w < self.width:
-            scale = max(self.height / h, self.width / w)
-            new_h, new_w = max(self.height, int(h * scale)), max(self.width, int(w * scale))
-            pixels = self._resize(pixels, new_h, new_w, draw)
-        return self._placed(pixels, self.height, self.width, draw)
+        return self._placed(self._enlarged(pixels, draw), self.height, self.width, draw)
+
+    def _enlarged(self, pixels: np.ndarray, draw: Draws) -> np.ndarray:
+        """An image at least as high and as wide as the result: enlarged for each, one after the other."""
+        h, w = pixels.shape[:2]
+        # As in MXNet, a random interpolation is drawn for every image.
+        code = interpolation(self.settings.inter_method, (h, w, self.height, self.width), draw)
+        if h < self.height:
+            w = int(np.float32(self.height) / np.float32(h) * np.float32(w))
+            h = self.height
+            pixels = resize(pixels, w, h, code)
+        if w < self.width:
+            h = int(np.float32(self.width) / np.float32(w) * np.float32(h))
+            pixels = resize(pixels, self.width, h, code)
+        return pixels
 
     def _placed(self, pixels: np.ndarray, height: int, width: int, draw: Draws) -> np.ndarray:
         room_y, room_x = pixels.shape[0] - height, pixels.shape[1] - width
-        if self.settings.rand_crop or self.settings.random_resized_crop:
+        if self.settings.rand_crop:
             y, x = draw.randint(0, room_y), draw.randint(0, room_x)
         else:
             y, x = room_y // 2, room_x // 2
@@ -277,6 +288,11 @@ class DefaultAugmenter:
     def _random_area(self, pixels: np.ndarray, draw: Draws) -> np.ndarray | None:
         """Szegedy et al. 2015, "Going deeper with convolutions"; None after ten that do not fit."""
         settings = self.settings
+        if (
+            settings.min_random_area == settings.max_random_area == 1
+            and not settings.max_aspect_ratio
+        ):
+            return None
         h, w = pixels.shape[:2]
         greatest = settings.max_aspect_ratio or 1.0
         least = 1 / greatest if settings.min_aspect_ratio is None else settings.min_aspect_ratio
@@ -387,10 +403,12 @@ class Normalizer:
         ]
         self._factor = np.float32(settings.scale) / np.array(std, np.float32)
         self._std = np.array(std, np.float32) if divides else None
-        self._varies = settings.max_random_contrast > 0 or settings.max_random_illumination > 0
+        self._varies = dtype == np.float32 and (
+            settings.max_random_contrast > 0 or settings.max_random_illumination > 0
+        )
         self.is_random = settings.rand_mirror or self._varies
         # Of a coin, and of contrast and illumination, which MXNet also draws where it does not change them.
-        self.words = 2 * settings.rand_mirror + 2 * (dtype == np.float32)
+        self.words = 2 * settings.rand_mirror + 2 * (dtype != np.uint8)
         self._table = self._values(1.0, 0.0)
         self._tables: dict[int, np.ndarray] = {}  # by channels, with the channels last
 

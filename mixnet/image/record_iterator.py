@@ -6,7 +6,7 @@ import os
 import threading
 import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -47,7 +47,9 @@ class RecordParameters(BatchParameters):
         device_id: ignored.
         shuffle_chunk_size: ignored; the whole file is shuffled.
         shuffle_chunk_seed: ignored.
-        seed_aug: of random augmentation, the same in every batch; by default it goes on from batch to batch.
+        seed_aug: of random augmentation. An image has a seed that follows from it and from the place of
+            the image in its batch, or without ``path_imgidx`` in the 8 MB of the file that hold it; by
+            default the random numbers go on from image to image.
         shuffle: another order in each epoch.
         seed: of the orders.
         corrupt: what to do with an invalid record or an image that cannot be decoded: raise,
@@ -122,6 +124,8 @@ class RecordSource(BatchSource):
         self._index = np.zeros(self.batch_size, np.uint64)
         self.labels = read_image_list(settings.path_imglist) if settings.path_imglist else None
         self._sequence = Twister(FIRST_SEED)
+        self._epoch_words: np.ndarray | None = None  # of all records, in the order of the file
+        self._chunk_place = 0  # in its batch, of the first record of the chunk that is read
         self._undecoded = self._reported = 0
         self._counting = threading.Lock()
 
@@ -132,14 +136,45 @@ class RecordSource(BatchSource):
 
     def begin(self, epoch: int) -> None:
         self.records.begin(epoch)
+        self._epoch_words = None
 
-    def take(self, count: int) -> list[tuple[bytes, np.ndarray | None]]:
+    def take(self, count: int) -> list[tuple[bytes, Draws | None]]:
         records = self.records.take(count)
-        each = self.words
-        if not each or self.settings.seed_aug is not None:
-            return [(record, None) for record in records]
-        words = self._sequence.take(0, 1, each * len(records)).reshape(-1, each)
-        return list(zip(records, words, strict=True))
+        each, seed = self.words, self.settings.seed_aug
+        draws: Iterable[Draws | None] = [None] * len(records)
+        if seed is not None:
+            places = self._places(self.batch_size - count)
+            draws = [of_seed(seed + FIRST_SEED + place) for place in places]
+        elif each:
+            draws = map(of_words, self._words(each, len(records)))
+        return list(zip(records, draws, strict=True))
+
+    def _words(self, each: int, count: int) -> np.ndarray:
+        """The words of the records just taken; MXNet draws them before it shuffles without an index."""
+        if not self.settings.shuffle or self.settings.path_imgidx:
+            return self._sequence.take(0, 1, each * count).reshape(count, each)
+        if self._epoch_words is None:
+            number = self.records.number
+            self._epoch_words = self._sequence.take(0, 1, each * number).reshape(number, each)
+        return self._epoch_words[self.records.numbers]
+
+    def _places(self, first: int) -> Iterable[int]:
+        """The places from which the seeds of the records just taken count, as in MXNet.
+
+        Args:
+            first: the place of the first one in the batch.
+        """
+        numbers = self.records.numbers
+        if self.settings.path_imgidx:
+            return range(first, first + len(numbers))
+        if self.settings.shuffle:
+            return [self.batch_size + number for number in numbers]
+        places = []
+        for i, number in enumerate(numbers):
+            if number == 0:
+                self._chunk_place = first + i
+            places.append(self._chunk_place + number)
+        return places
 
     def allocate(self) -> Any:
         data, label = super().allocate()
@@ -149,20 +184,17 @@ class RecordSource(BatchSource):
     def blank(self, buffers: Any, first: int) -> None:
         super().blank(buffers[:2], first)
 
-    def _draws(self, words: np.ndarray | None, seed: tuple[int, int], place: int) -> Draws:
-        """The random numbers of an image, which do not depend on the number of workers."""
-        if self.settings.seed_aug is not None:
-            return of_seed(self.settings.seed_aug + FIRST_SEED + place)
-        if words is not None:
-            return of_words(words)
+    def _draws(self, seed: tuple[int, int], place: int) -> Draws:
+        """The random numbers of an image for which none are drawn in order."""
         epoch, batch = seed
         number = batch * self.batch_size + place
         return of_seed(zlib.crc32(f"{self.settings.seed} {epoch} {number}".encode()))
 
     def fill(self, buffers: Any, samples: Sequence[Any], first: int, seed: tuple[int, int]) -> None:
-        for place, (record, words) in enumerate(samples, first):
+        for place, (record, drawn) in enumerate(samples, first):
             header, content = unpack(record)
-            draw = self._draws(words, seed, place)
+            # They do not depend on the number of workers.
+            draw = drawn or self._draws(seed, place)
             try:
                 self.write(buffers, place, header, content, draw)
             except FileFormatError as error:

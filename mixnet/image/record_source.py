@@ -21,6 +21,9 @@ from mixnet.recordio import (
 
 SHUFFLE_SEED = 111  # what MXNet adds to the seed; it is another number for detection
 
+_CHUNK = 8 << 20
+"""Bytes that MXNet reads at once."""
+
 
 class Records:
     """The records of a part of a file.
@@ -75,6 +78,8 @@ class Records:
         self._orders = 0
         self._at = 0
         self._place = self._begin
+        self._chunk, self._in_chunk = self._begin, 0  # where it begins, and its records so far
+        self.numbers: list[int] = []
 
     def _byte_part(self, size: int, num_parts: int, part_index: int) -> tuple[int, int]:
         part_of(1, num_parts, part_index, "ImageRecordIter")  # checks the numbers
@@ -150,10 +155,15 @@ class Records:
             self._offsets = np.array(offsets, np.int64)
         return self._offsets
 
+    @property
+    def number(self) -> int:
+        """How many records the part has, which are read once to count them."""
+        return len(self._known_offsets())
+
     def begin(self, epoch: int) -> None:
         """Go to the first record of an epoch."""
-        self._at = 0
-        self._place = self._begin
+        self._at = self._in_chunk = 0
+        self._place = self._chunk = self._begin
         if self._shuffler is None:
             return
         offsets = self._known_offsets()
@@ -161,20 +171,34 @@ class Records:
         while self._orders <= epoch:
             drawn = [*self._drawn[-3:], self._shuffler.permutation(len(offsets))]
             self._drawn, self._orders = drawn, self._orders + 1  # both or none after Ctrl-C
-        self._order = offsets[self._drawn[epoch - self._orders]]
+        self._order = self._drawn[epoch - self._orders]
+
+    def _number(self, offset: int, end: int) -> int:
+        """The number of a record from ``offset`` to ``end`` in the chunk in which MXNet reads it."""
+        # A chunk that does not reach the end of the part is cut before the last record that begins in it.
+        is_cut = self._end - self._chunk >= _CHUNK
+        if is_cut and end > self._chunk + _CHUNK - _HEAD.size:
+            self._chunk, self._in_chunk = offset, 0
+        self._in_chunk += 1
+        return self._in_chunk - 1
 
     def take(self, count: int) -> list[bytes]:
         """The next records; fewer at the end of the part.
+
+        ``numbers`` are then theirs: in the order of the file if they are shuffled, otherwise in the
+        chunk in which MXNet reads them.
 
         Raises:
             FileFormatError: a record is truncated or invalid.
         """
         records: list[bytes] = []
+        self.numbers = []
         while len(records) < count:
             if self._order is not None:
                 if self._at == len(self._order):
                     break
-                offset = int(self._order[self._at])
+                number = int(self._order[self._at])
+                offset = int(self._known_offsets()[number])
                 self._at += 1
             else:
                 offset = self._place
@@ -191,5 +215,8 @@ class Records:
                 continue
             begin, end = parts[-1]
             self._place = end + (begin - end) % 4
+            if self._order is None:
+                number = self._number(offset, self._place)
+            self.numbers.append(number)
             records.append(pieces[0] if len(pieces) == 1 else _MAGIC_BYTES.join(pieces))
         return records

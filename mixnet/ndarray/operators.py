@@ -77,6 +77,9 @@ class Binary:
         values = (a, b) if precision.rule is None else fitted(op, (), (a, b))
         return type(left)._wrap(record(op, (), (), values)[0])
 
+    def __reduce__(self) -> str:
+        return self.__name__  # type: ignore[attr-defined, no-any-return]
+
     def stored(self, lhs: Any, rhs: Any) -> Any:
         """Of arrays or numbers; two of one shape, one of them sparse, by their stored elements.
 
@@ -295,7 +298,7 @@ lesser_equal = _binary("_lesser_equal", "lesser_equal", reflected="_greater_equa
 logical_and = _binary("_logical_and", "logical_and")
 logical_or = _binary("_logical_or", "logical_or")
 logical_xor = _binary("_logical_xor", "logical_xor")
-true_divide = divide
+true_divide = _binary("elemwise_div", "div", "_div_scalar", "_rdiv_scalar")
 
 for _name, _operation in list(globals().items()):
     if isinstance(_operation, Binary):

@@ -28,8 +28,9 @@ _functions = functions(
     )
 )
 
-for _function in _functions.values():
-    _function.__module__ = __name__  # where pickle looks for it
+for _name, _function in _functions.items():
+    # where pickle looks for it
+    _function.__module__, _function.__qualname__ = __name__, _name
 globals().update(_functions)
 __all__ = sorted(_functions)
 

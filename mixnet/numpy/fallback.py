@@ -184,8 +184,10 @@ Raises:
 """
 
 
-def on_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of arrays that NumPy computes.
+def on_host(
+    name: str, function: Callable[..., Any], module: str = "mixnet.numpy"
+) -> Callable[..., Any]:
+    """A function of arrays that NumPy computes, which programs find in a module.
 
     Without an MXNet array among its arguments, the made function returns what NumPy returned.
     It raises GradientError where a gradient would have to go through it.
@@ -206,7 +208,7 @@ def on_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         result = function(*values, **host)
         return _from_host(result) if _has_array([*args, *kwargs.values()]) else result
 
-    run.__name__ = run.__qualname__ = name
+    run.__module__, run.__name__, run.__qualname__ = module, name, name
     run.__doc__ = _DOCSTRING.format(name)
     run.__wrapped__ = function  # type: ignore[attr-defined]
     return run

@@ -259,7 +259,7 @@ def matrix_power(a: Array, n: int) -> Any:
     return matmul(square, a) if n % 2 else square
 
 
-cond = on_host("cond", onp.linalg.cond)
+cond = on_host("cond", onp.linalg.cond, __name__)
 
 
 def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
@@ -267,6 +267,6 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     return onp.linalg.lstsq(a, b, None if isinstance(rcond, str) and rcond == "warn" else rcond)
 
 
-lstsq = on_host("lstsq", _lstsq)
-matrix_rank = on_host("matrix_rank", onp.linalg.matrix_rank)
-qr = on_host("qr", onp.linalg.qr)
+lstsq = on_host("lstsq", _lstsq, __name__)
+matrix_rank = on_host("matrix_rank", onp.linalg.matrix_rank, __name__)
+qr = on_host("qr", onp.linalg.qr, __name__)

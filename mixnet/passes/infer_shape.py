@@ -84,9 +84,12 @@ class Inference:
             if node.is_variable:
                 entry = Entry(node)
                 shape = shapes.get(node.name)
-                if shape is None and "__shape__" in node.attrs:
-                    shape = [each if each > 0 else self._unknown for each in _declared_shape(node)]
                 if shape is not None:
+                    self.shapes[entry] = self._with_unknown(node.name, shape)
+                if "__shape__" in node.attrs and self._unknown in self.shapes.get(
+                    entry, (self._unknown,)
+                ):
+                    shape = [each if each > 0 else self._unknown for each in _declared_shape(node)]
                     self.shapes[entry] = self._with_unknown(node.name, shape)
                 if ONE_SHAPE in node.attrs:
                     check_one_shape(node, self.shapes[entry], self._least)

@@ -53,7 +53,9 @@ def compose(
     if attr:
         _check_user_attributes(op, attr)
     stated = node_attributes({k: str(v) for k, v in (attr or {}).items()}, users)
-    attrs = {**stated, **{k: to_text(v) for k, v in declared.items() if k not in stated}}
+    texts = {k: to_text(v) for k, v in declared.items() if k not in stated}
+    # The order is MXNet's: variadic operators have the attributes of the user last.
+    attrs = {**texts, **stated} if op.variadic else {**stated, **texts}
     own_variables: list[Node] = []
 
     def own_variable(parameter: str) -> Entry:
@@ -141,6 +143,8 @@ def _counted_entries(
                 own_variable(names[place] if place < len(names) else f"{_VARIADIC}{place}")
             )
         else:
+            for parameter, entry in zip(names[len(entries) :], symbol._heads, strict=False):
+                _set_initializer(op, parameter, entry.node)
             entries += symbol._heads
     return entries + [own_variable(each) for each in names[len(entries) :]]
 
@@ -221,9 +225,11 @@ def _divided(op: Op, attributes: Mapping[str, Any]) -> tuple[dict[str, Any], dic
     Raises:
         AttributeTypeError: one is neither.
     """
+    # Dicts of attributes are printed in MXNet's order, in which the dtype comes last.
+    in_order = sorted(op.attributes.items(), key=lambda item: item[0] == "dtype")
     own_attributes = {
         k: v
-        for k, declared in op.attributes.items()
+        for k, declared in in_order
         if (v := attributes.get(k, _Null)) is not _Null
         and (v is not None or declared.optional or declared.kind != "a dtype")
     }

@@ -75,6 +75,7 @@ def _number(value: object) -> Any:
 
 
 def _either(
+    name: str,
     two: str,
     right: str,
     left: str,
@@ -98,6 +99,7 @@ def _either(
             f"Give symbols or numbers, not {type(lhs).__name__} and {type(rhs).__name__}."
         )
 
+    function.__name__ = function.__qualname__ = name
     function.__doc__ = (
         f"``{two}`` of symbols or numbers in either place.\n\n"
         f"Args:\n    {', '.join(names)}: symbols or numbers; of two numbers the result is a number."
@@ -109,10 +111,13 @@ def _either(
     return function
 
 
-maximum = _either("_Maximum", "_MaximumScalar", "_MaximumScalar", max)
-minimum = _either("_Minimum", "_MinimumScalar", "_MinimumScalar", min)
-pow = power = _either("_Power", "_PowerScalar", "_RPowerScalar", operator.pow, ("base", "exp"))
-hypot = _either("_Hypot", "_HypotScalar", "_HypotScalar", math.hypot)
+maximum = _either("maximum", "_Maximum", "_MaximumScalar", "_MaximumScalar", max)
+minimum = _either("minimum", "_Minimum", "_MinimumScalar", "_MinimumScalar", min)
+pow, power = (
+    _either(name, "_Power", "_PowerScalar", "_RPowerScalar", operator.pow, ("base", "exp"))
+    for name in ("pow", "power")
+)
+hypot = _either("hypot", "_Hypot", "_HypotScalar", "_HypotScalar", math.hypot)
 
 
 def _reshape(self: Symbol, *shape: object, **kwargs: object) -> Symbol:
@@ -145,8 +150,9 @@ def _transpose(self: Symbol, *axes: object, **kwargs: object) -> Symbol:
         axes: the new order of the axes.
         kwargs: ``axes``, instead of arguments by position.
     """
-    order = axes[0] if len(axes) == 1 else axes
-    return apply("transpose", self, **{"axes": order, **kwargs})
+    if axes:
+        kwargs = {"axes": axes[0] if len(axes) == 1 else axes, **kwargs}
+    return apply("transpose", self, **kwargs)
 
 
 def _broadcast_to(self: Symbol, *args: object, **kwargs: object) -> Symbol:

@@ -208,8 +208,12 @@ class Symbol:
         node.attrs = {**node.attrs, **{hidden(key): value for key, value in kwargs.items()}}
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
-        """Attributes of all nodes by name."""
-        return {node.name: _with_plain(node.attrs) for node in self.graph.nodes if node.attrs}
+        """Attributes of all nodes by name; nodes of one name have one dict, with the attributes of all."""
+        attributes: dict[str, dict[str, str]] = {}
+        for node in self.graph.nodes:
+            if node.attrs:
+                attributes.setdefault(node.name, {}).update(_with_plain(node.attrs))
+        return attributes
 
     # ---- composition --------------------------------------------------------------------------
 
@@ -248,7 +252,7 @@ class Symbol:
 
         Args:
             substitutes: symbols in place of variables.
-            name: of the node of the output.
+            name: of the node of the first output.
         """
         replaced: dict[Node, Entry | Node] = {}
 
@@ -256,13 +260,13 @@ class Symbol:
             now = replaced[entry.node]
             return now if isinstance(now, Entry) else Entry(now, entry.index)
 
-        heads = {entry.node for entry in self._heads}
+        first = self._heads[0].node if self._heads else None
         for node in self.graph.nodes:
             if node in substitutes:
                 replaced[node] = substitutes[node]._entry()
             else:
                 copied = node.replaced(tuple(moved(entry) for entry in node.inputs))
-                if name and node in heads and len(heads) == 1:
+                if name and node is first:
                     copied.name = name
                 replaced[node] = copied
         note_copies([each for each in replaced.values() if isinstance(each, Node)])

@@ -13,6 +13,7 @@ from tests.each_record import each_record
 
 FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
 RECORDED = json.loads((Path(__file__).parent / "draws_of_mxnet.json").read_text(encoding="utf-8"))
+INDEX = str(FIXTURES / "augment.idx")
 CROP = {"rand_crop": True, "rand_mirror": True}
 AREA = {
     "random_resized_crop": True,
@@ -24,14 +25,33 @@ CASES: dict[str, dict[str, Any]] = {
     "crop": {"rand_crop": True},
     "mirror": {"rand_mirror": True},
     "both": CROP,
+    "shuffled": {**CROP, "shuffle": True, "batch_size": 2},
+    "shuffled by index": {**CROP, "shuffle": True, "batch_size": 2, "path_imgidx": INDEX},
     "light": {**CROP, "max_random_contrast": 0.4, "max_random_illumination": 9},
     "uint8": {**CROP, "dtype": "uint8"},
+    "uint8 light": {**CROP, "dtype": "uint8", "max_random_illumination": 9},
+    "int8": {**CROP, "dtype": "int8"},
     "rotated": {"max_rotate_angle": 20, "rand_mirror": True},
     "scaled": {**CROP, "max_random_scale": 1.5, "min_random_scale": 0.8},
     "squares": {**CROP, "max_crop_size": 22, "min_crop_size": 16},
     "crop from a seed": {**CROP, "seed_aug": 7},
     "scaled from a seed": {**CROP, "max_random_scale": 1.5, "seed_aug": 7},
     "area from a seed": {**AREA, "rand_mirror": True, "seed_aug": 7},
+    "rotated area from a seed": {**AREA, "max_rotate_angle": 20, "seed_aug": 7},
+    "areas that do not fit": {
+        **AREA,
+        "min_aspect_ratio": 3,
+        "max_aspect_ratio": 3,
+        "min_random_area": 1,
+        "seed_aug": 7,
+    },
+    "enlarged": {"data_shape": (3, 50, 90)},
+    "enlarged with the best interpolation": {"data_shape": (3, 38, 60), "inter_method": 9},
+    "any interpolation": {**CROP, "inter_method": 10, "seed_aug": 7},
+    "no areas": {"random_resized_crop": True, "seed_aug": 7},
+    "pairs from a seed": {**CROP, "seed_aug": 7, "batch_size": 2},
+    "pairs by index": {**CROP, "seed_aug": 7, "batch_size": 2, "path_imgidx": INDEX},
+    "shuffled from a seed": {**CROP, "seed_aug": 7, "batch_size": 2, "shuffle": True},
 }
 
 
@@ -43,8 +63,8 @@ def drawn(mx: Any, case: str) -> list[list[float]]:
         case: one of ``CASES``.
     """
     images = mx.io.ImageRecordIter(
-        path_imgrec=str(FIXTURES / "augment.rec"), data_shape=(3, 20, 18), batch_size=3,
-        preprocess_threads=1, **CASES[case],
+        path_imgrec=str(FIXTURES / "augment.rec"), preprocess_threads=1,
+        **{"batch_size": 3, "data_shape": (3, 20, 18), **CASES[case]},
     )  # fmt: skip
     rows = []
     for _ in range(2):

@@ -147,6 +147,18 @@ def test_own_augmenters_get_arrays(tmp_path: Path) -> None:
     assert batch.data[0].asnumpy().min(axis=(1, 2, 3)).tolist() == [255, 245]
 
 
+def test_colours_of_whole_numbers_are_refused(tmp_path: Path) -> None:
+    chain = [image.CenterCropAug((20, 24)), image.ContrastJitterAug(0.3)]
+    iterator = image.ImageIter(2, SHAPE, aug_list=chain, **write_records(tmp_path, 2))
+    with pytest.raises(mx.MXNetError, match=r"takes images of floats, not uint8; put CastAug\(\)"):
+        next(iterator)
+
+
+def test_labels_of_a_file_have_the_dtype(tmp_path: Path) -> None:
+    iterator = image.ImageIter(2, SHAPE, dtype="float64", **write_files(tmp_path, 2))
+    assert iterator.next_sample()[0].dtype == np.float64
+
+
 @pytest.mark.parametrize("overridden", [False, True])
 def test_broken_images_are_named(overridden: bool, tmp_path: Path) -> None:
     kind = type("Own", (image.ImageIter,), {"imdecode": lambda self, s: image.imdecode(s)})

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mixnet as mx
+from mixnet.image import record_source
 from mixnet.image.record_source import Records
 from mixnet.io import ImageRecordIter
 from mixnet.recordio import MXIndexedRecordIO
@@ -55,6 +56,25 @@ def augmented(**more: Any) -> mx.io.MXDataIter:
     return ImageRecordIter(
         **{"path_imgrec": path, "data_shape": (3, 20, 18), "batch_size": 3, **more}
     )
+
+
+def test_records_count_from_the_chunk_that_is_read_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A chunk is cut before the last record that begins in it, unless it reaches the end."""
+    writer = mx.recordio.MXRecordIO(str(tmp_path / "a.rec"), "w")
+    for _ in range(10):
+        writer.write(bytes(92))  # with its header, 100 bytes
+    writer.close()
+    monkeypatch.setattr(record_source, "_CHUNK", 450)
+    records = Records(str(tmp_path / "a.rec"))
+    numbers = []
+    while records.take(3):
+        numbers += records.numbers
+    assert numbers == [0, 1, 2, 3, 0, 1, 2, 3, 0, 1]
+    records.begin(1)
+    records.take(2)
+    assert records.numbers == [0, 1]
 
 
 @each_record("case", CASES)

@@ -44,12 +44,16 @@ A = mx.sym.var("a")
             "__my__ __dtype__ __wd_mult__ wd_mult __lr_mult__ lr_mult __shape__ __init__ A q",
         ),
         (lambda: mx.sym.concat(A, A, dim=1), "num_args dim"),
+        (lambda: mx.sym.softmax(A, axis=2, dtype="float32", use_length=False),
+         "dtype use_length axis"),
+        (lambda: mx.sym.full((2,), 3), "dtype value shape"),
         (
             lambda: mx.sym.var("b", attr={f"k{i}": "x" for i in range(24)}),
             "k23 k10 k8 k6 k9 k16 k4 k1 k18 k0 k2 k12 k17 k13 k5 k15 k14 k7 k19 k3 k20 k21 k11 k22",
         ),
     ],
-    ids=["operator", "as_declared", "thirteen", "variable", "variadic", "grown_twice"],
+    ids=["operator", "as_declared", "thirteen", "variable", "variadic", "dtype", "created",
+         "grown_twice"],
 )  # fmt: skip
 def test_attributes_have_mxnets_order(symbol, order: str) -> None:
     assert list(symbol().list_attr()) == order.split()
@@ -76,6 +80,22 @@ def test_keywords_override_the_attributes_of_the_scope() -> None:
     assert list(actual.items()) == [
         ("num_hidden", "3"), ("__y__", "1"), ("__zz__", "1"), ("__lr_mult__", "2"),
         ("lr_mult", "2"), ("__q__", "2"),
+    ]  # fmt: skip
+
+
+def test_attributes_of_the_scope_are_last_in_variadic_operators() -> None:
+    with mx.AttrScope(ctx_group="d", __lr_mult__="0.3"):
+        joined, stacked = mx.sym.concat(A, A, dim=0), mx.sym.stack(A, A, axis=1, __a__="3")
+    scope = ["__lr_mult__", "lr_mult", "__ctx_group__", "ctx_group"]
+    assert list(joined.list_attr()) == ["num_args", *scope, "dim"]
+    assert list(stacked.list_attr()) == ["num_args", *scope, "__a__", "axis"]
+
+
+def test_nodes_of_one_name_share_their_dict() -> None:
+    part = mx.sym.split(mx.sym.contrib.quadratic(A, a=1, b=2, c=3, name="n"), 2, axis=0, name="n")
+    attributes = mx.sym.split(part[0], num_outputs=3, axis=1, name="n").attr_dict()
+    assert [*attributes["n"].items()] == [
+        ("c", "3"), ("b", "2"), ("a", "1"), ("axis", "1"), ("num_outputs", "3"),
     ]  # fmt: skip
 
 

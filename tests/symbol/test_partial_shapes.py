@@ -43,6 +43,14 @@ def test_the_shape_of_a_variable_may_be_a_number() -> None:
     assert weight.attr("__shape__") == "3"
 
 
+def test_a_shape_with_unknown_extents_gives_way_to_that_of_the_variable() -> None:
+    net = sym.relu(sym.var("v", shape=(2, 3)))
+    for partial in [(0, 3), (4, 0), (0, 0)]:
+        assert net.infer_shape(v=partial) == ([(2, 3)], [(2, 3)], [])
+        assert net.infer_shape_partial(v=partial) == ([(2, 3)], [(2, 3)], [])
+    assert net.infer_shape(v=(4, 3)) == ([(4, 3)], [(4, 3)], [])
+
+
 def test_shapes_that_cannot_be_inferred_are_named_in_a_warning() -> None:
     product = mx.sym.dot(mx.sym.Variable("a"), mx.sym.Variable("b"))
     with pytest.warns(UserWarning, match=r"shapes.*\n\tb: \(\)$"):

@@ -75,6 +75,28 @@ def test_symbols_are_composed_by_calls() -> None:
         outer(3)
 
 
+def test_a_composed_group_gives_its_name_to_the_first_output() -> None:
+    x = sym.Variable("x")
+    group = sym.Group([sym.exp(x, name="e"), sym.tanh(x, name="t")])
+    assert group(x=sym.Variable("z"), name="c").list_outputs() == ["c_output", "t_output"]
+    assert group(x=sym.Variable("z")).list_outputs() == ["e_output", "t_output"]
+
+
+def test_a_weight_of_upsampling_that_is_given_is_initialized_as_one_that_is_not() -> None:
+    weight = sym.Variable("w")
+    sym.UpSampling(sym.Variable("x"), weight, scale=2, num_filter=1, sample_type="bilinear")
+    assert weight.list_attr() == {"__init__": '["bilinear", {}]'}
+    weight = sym.Variable("w", init=mx.init.One())
+    sym.UpSampling(sym.Variable("x"), weight, scale=2, num_filter=1, sample_type="bilinear")
+    assert weight.list_attr() == {"__init__": '["one", {}]'}
+
+
+def test_a_reversed_order_of_axes_is_not_written() -> None:
+    x = sym.Variable("x")
+    assert x.transpose().list_attr() == {}
+    assert x.transpose((1, 0)).list_attr() == {"axes": "(1, 0)"}
+
+
 def test_outputs_and_groups_can_be_indexed() -> None:
     parts = sym.split(sym.Variable("x"), num_outputs=3, name="sp")
     assert parts.list_outputs() == ["sp_output0", "sp_output1", "sp_output2"]
