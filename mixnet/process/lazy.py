@@ -140,9 +140,9 @@ def complete_dict(
         names: returns the names of the functions.
     """
     module = sys.modules[namespace["__name__"]]
-    base: Any = type(module) if isinstance(module, CustomModule) else CustomModule
+    base = type(module) if isinstance(module, CustomModule) else CustomModule
 
-    class Module(base):  # type: ignore[misc]
+    class Module(base):  # type: ignore[misc, valid-type]
         @property
         def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
             for name in names():
