@@ -59,8 +59,6 @@ def _signature(*names: str) -> inspect.Signature:
 class Binary:
     """One binary operation: its operators for equal shapes, broadcasting and numbers."""
 
-    __signature__ = _signature("lhs", "rhs")
-
     def __init__(self, same: str, broadcast: str, scalar: str, reflected: str | None = None):
         self.same, self.broadcast = find(same), find(broadcast)
         self.scalar, self.reflected = find(scalar), find(reflected or scalar)
@@ -76,9 +74,6 @@ class Binary:
         op = self.same if a.spec.shape == b.spec.shape else self.broadcast
         values = (a, b) if precision.rule is None else fitted(op, (), (a, b))
         return type(left)._wrap(record(op, (), (), values)[0])
-
-    def __reduce__(self) -> str:
-        return self.__name__  # type: ignore[attr-defined, no-any-return]
 
     def stored(self, lhs: Any, rhs: Any) -> Any:
         """Of arrays or numbers; two of one shape, one of them sparse, by their stored elements.
@@ -99,17 +94,8 @@ class Binary:
             values = fitted(op, self._forms[op], values)
         return type(array)._wrap(record(op, self._forms[op], (float(number),), values)[0])
 
-    def __call__(self, *args: Any, **kwargs: object) -> Any:
+    def __call__(self, left: Any, right: Any) -> Any:
         """Of arrays or numbers in either place."""
-        if kwargs or len(args) != 2:
-            try:
-                args = self.__signature__.bind(*args, **kwargs).args
-            except TypeError as error:
-                raise AttributeTypeError(
-                    f"{self.broadcast.title}: {error}. It takes two arrays or numbers, "
-                    f"{' and '.join(self.__signature__.parameters)}."
-                ) from None
-        left, right = args
         if isinstance(left, NDArray):
             if isinstance(right, NDArray):
                 return self.arrays(left, right)
@@ -280,59 +266,106 @@ def _binary(name: str, symbol: str, scalar: str = "", reflected: str | None = No
     return Binary(name, f"broadcast_{symbol}", scalar, reflected)
 
 
-add = _binary("elemwise_add", "add", "_plus_scalar")
-subtract = _binary("elemwise_sub", "sub", "_minus_scalar", "_rminus_scalar")
-multiply = _binary("elemwise_mul", "mul", "_mul_scalar")
-divide = _binary("elemwise_div", "div", "_div_scalar", "_rdiv_scalar")
-modulo = _binary("_mod", "mod", "_mod_scalar", "_rmod_scalar")
-power = _binary("_power", "power", "_power_scalar", "_rpower_scalar")
-maximum = _binary("_maximum", "maximum")
-minimum = _binary("_minimum", "minimum")
-hypot = _binary("_hypot", "hypot")
-equal = _binary("_equal", "equal")
-not_equal = _binary("_not_equal", "not_equal")
-greater = _binary("_greater", "greater", reflected="_lesser_scalar")
-greater_equal = _binary("_greater_equal", "greater_equal", reflected="_lesser_equal_scalar")
-lesser = _binary("_lesser", "lesser", reflected="_greater_scalar")
-lesser_equal = _binary("_lesser_equal", "lesser_equal", reflected="_greater_equal_scalar")
-logical_and = _binary("_logical_and", "logical_and")
-logical_or = _binary("_logical_or", "logical_or")
-logical_xor = _binary("_logical_xor", "logical_xor")
-true_divide = _binary("elemwise_div", "div", "_div_scalar", "_rdiv_scalar")
+_DIVIDE = _binary("elemwise_div", "div", "_div_scalar", "_rdiv_scalar")
+OPERATIONS = {
+    "add": _binary("elemwise_add", "add", "_plus_scalar"),
+    "subtract": _binary("elemwise_sub", "sub", "_minus_scalar", "_rminus_scalar"),
+    "multiply": _binary("elemwise_mul", "mul", "_mul_scalar"),
+    "divide": _DIVIDE,
+    "true_divide": _DIVIDE,
+    "modulo": _binary("_mod", "mod", "_mod_scalar", "_rmod_scalar"),
+    "power": _binary("_power", "power", "_power_scalar", "_rpower_scalar"),
+    "maximum": _binary("_maximum", "maximum"),
+    "minimum": _binary("_minimum", "minimum"),
+    "hypot": _binary("_hypot", "hypot"),
+    "equal": _binary("_equal", "equal"),
+    "not_equal": _binary("_not_equal", "not_equal"),
+    "greater": _binary("_greater", "greater", reflected="_lesser_scalar"),
+    "greater_equal": _binary("_greater_equal", "greater_equal", reflected="_lesser_equal_scalar"),
+    "lesser": _binary("_lesser", "lesser", reflected="_greater_scalar"),
+    "lesser_equal": _binary("_lesser_equal", "lesser_equal", reflected="_greater_equal_scalar"),
+    "logical_and": _binary("_logical_and", "logical_and"),
+    "logical_or": _binary("_logical_or", "logical_or"),
+    "logical_xor": _binary("_logical_xor", "logical_xor"),
+}
 
-for _name, _operation in list(globals().items()):
-    if isinstance(_operation, Binary):
-        _operation.__name__ = _name  # type: ignore[attr-defined]
-        _operation.__doc__ = (
-            f"``{_name}`` of arrays, or of an array and a number.\n\n"
-            f"Args:\n    lhs, rhs: arrays or numbers; shapes broadcast."
-        )
-power.__signature__ = _signature("base", "exp")
-power.__doc__ = (power.__doc__ or "").replace("lhs, rhs:", "base, exp:")
+
+def function_of(name: str, compute: Callable[[Any, Any], Any], module: str) -> Callable[..., Any]:
+    """An operation as a function: libraries wrap and pickle the functions of ``mx.nd``.
+
+    Args:
+        name: of the operation.
+        compute: the result of two operands.
+        module: where programs find the function.
+    """
+    names = ("base", "exp") if name == "power" else ("lhs", "rhs")
+    signature = _signature(*names)
+
+    def function(*args: Any, **kwargs: object) -> Any:
+        if kwargs or len(args) != 2:
+            try:
+                args = signature.bind(*args, **kwargs).args
+            except TypeError as error:
+                raise AttributeTypeError(
+                    f"{OPERATIONS[name].broadcast.title}: {error}. It takes two arrays or numbers, "
+                    f"{' and '.join(names)}."
+                ) from None
+        return compute(*args)
+
+    function.__module__, function.__name__, function.__qualname__ = module, name, name
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    function.__doc__ = (
+        f"``{name}`` of arrays, or of an array and a number.\n\n"
+        f"Args:\n    {', '.join(names)}: arrays or numbers; shapes broadcast."
+    )
+    return function
+
+
+_functions = {name: function_of(name, each, __name__) for name, each in OPERATIONS.items()}
+add = _functions["add"]
+subtract = _functions["subtract"]
+multiply = _functions["multiply"]
+divide = _functions["divide"]
+true_divide = _functions["true_divide"]
+modulo = _functions["modulo"]
+power = _functions["power"]
+maximum = _functions["maximum"]
+minimum = _functions["minimum"]
+hypot = _functions["hypot"]
+equal = _functions["equal"]
+not_equal = _functions["not_equal"]
+greater = _functions["greater"]
+greater_equal = _functions["greater_equal"]
+lesser = _functions["lesser"]
+lesser_equal = _functions["lesser_equal"]
+logical_and = _functions["logical_and"]
+logical_or = _functions["logical_or"]
+logical_xor = _functions["logical_xor"]
 
 _METHODS = {
-    "add": add,
-    "sub": subtract,
-    "mul": multiply,
-    "truediv": divide,
-    "mod": modulo,
-    "pow": power,
+    "add": OPERATIONS["add"],
+    "sub": OPERATIONS["subtract"],
+    "mul": OPERATIONS["multiply"],
+    "truediv": OPERATIONS["divide"],
+    "mod": OPERATIONS["modulo"],
+    "pow": OPERATIONS["power"],
 }
 _COMPARISONS = {
-    "eq": equal,
-    "ne": not_equal,
-    "gt": greater,
-    "ge": greater_equal,
-    "lt": lesser,
-    "le": lesser_equal,
+    "eq": OPERATIONS["equal"],
+    "ne": OPERATIONS["not_equal"],
+    "gt": OPERATIONS["greater"],
+    "ge": OPERATIONS["greater_equal"],
+    "lt": OPERATIONS["lesser"],
+    "le": OPERATIONS["lesser_equal"],
 }
+_BY_STORED = [OPERATIONS[name] for name in ("add", "subtract", "multiply")]
 
 
 def install_sparse(cls: Any) -> None:
     """Give a class of sparse arrays Python's operators: each goes by its rule."""
 
     def both(operation: Binary) -> tuple[Any, Any]:
-        by_stored = operation in (add, subtract, multiply)
+        by_stored = operation in _BY_STORED
 
         def method(self: Any, other: object) -> Any:
             return operation.stored(self, other) if by_stored else operation(self, other)

@@ -48,10 +48,10 @@ _KINDS: dict[str, type[CSRNDArray | RowSparseNDArray]] = {
     "row_sparse": RowSparseNDArray,
 }
 
-add = _operators.add.stored
-subtract = _operators.subtract.stored
-multiply = _operators.multiply.stored
-divide = _operators.divide.stored
+add, subtract, multiply, divide = (
+    _operators.function_of(name, _operators.OPERATIONS[name].stored, __name__)
+    for name in ("add", "subtract", "multiply", "divide")
+)
 
 _OPERATORS = below("sparse")
 _operator, __dir__ = _OPERATORS.hooks(globals())

@@ -10,7 +10,7 @@ from typing import Any
 from mixnet.base import UnknownAttributeError, did_you_mean
 from mixnet.ops.op import Op
 from mixnet.ops.registry import OPERATORS, is_of_library
-from mixnet.process.lazy import CustomModule
+from mixnet.process.lazy import CustomModule, complete_dict
 
 PREFIXES = {
     "contrib": "_contrib_",
@@ -110,8 +110,7 @@ class Namespace:
         def __dir__() -> list[str]:
             return sorted({*namespace, *self.names()})
 
-        if modules is None:
-            _complete_dict(namespace, __getattr__, self.names)
+        complete_dict(namespace, __getattr__, self.names)
         return __getattr__, __dir__
 
 
@@ -123,23 +122,6 @@ def _private_names(namespace: dict[str, Any]) -> list[str]:
         if getattr(value, "__module__", None) == namespace["__name__"] and name[:2] != "__"
     ]
     return sorted({*own, *(name for name in OPERATORS if name.startswith("_"))})
-
-
-def _complete_dict(
-    namespace: dict[str, Any], get: Callable[[str], Any], names: Callable[[], list[str]]
-) -> None:
-    """Give the module a ``__dict__`` with all functions: ``'box_decode' in mx.nd.contrib.__dict__`` is how
-    programs ask whether an operator exists.
-    """
-
-    class Module(CustomModule):
-        @property
-        def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
-            for name in names():
-                get(name)  # keeps the function in here
-            return namespace
-
-    sys.modules[namespace["__name__"]].__class__ = Module
 
 
 def _hide_all_but(modules: Collection[str], namespace: dict[str, Any]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -123,3 +124,30 @@ class ModuleOnUse(CustomModule):
 
     def __repr__(self) -> str:
         return repr(importlib.import_module(self.__name__))
+
+
+def complete_dict(
+    namespace: dict[str, Any], get: Callable[[str], Any], names: Callable[[], Iterable[str]]
+) -> None:
+    """Give a module that makes its functions on first access a ``__dict__`` with all of them.
+
+    ``'box_decode' in mx.nd.contrib.__dict__`` is how programs ask whether an operator exists, and
+    libraries wrap all that ``mx.nd.__dict__`` has.
+
+    Args:
+        namespace: the ``globals()`` of the module.
+        get: its ``__getattr__``, which keeps a function in ``namespace``.
+        names: returns the names of the functions.
+    """
+    module = sys.modules[namespace["__name__"]]
+    base = type(module) if isinstance(module, CustomModule) else CustomModule
+
+    class Module(base):  # type: ignore[misc, valid-type]
+        @property
+        def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+            for name in names():
+                if name not in namespace:
+                    get(name)
+            return namespace
+
+    module.__class__ = Module

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as onp
@@ -81,3 +82,17 @@ def test_namespaces_hold_their_operators(face: Any) -> None:
     assert {"box_decode", "box_nms"} <= vars(face.contrib).keys()
     assert "potrf" in face.linalg.__dict__ and "nothing" not in face.linalg.__dict__
     assert vars(face.op)["FullyConnected"] is face.op.FullyConnected
+    assert vars(face)["FullyConnected"] is face.FullyConnected and "dot" in face.__dict__
+
+
+@pytest.mark.parametrize("name", ["add", "true_divide", "power", "lesser_equal", "dot", "ones"])
+def test_what_is_called_is_a_function(name: str) -> None:
+    """Libraries wrap the functions of `mx.nd.__dict__`, and print their names."""
+    assert inspect.isfunction(vars(mx.nd)[name])
+    assert getattr(mx.nd, name).__name__ == name
+
+
+def test_extensions_of_numpy_hold_their_operators() -> None:
+    assert {"relu", "softmax", "image"} <= vars(mx.npx).keys()
+    assert {"relu", "softmax"} <= vars(mx.sym.npx).keys()
+    assert {"add", "concatenate"} <= vars(mx.sym.np).keys()

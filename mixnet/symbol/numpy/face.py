@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import Any
 
 from mixnet.numpy.call import face
+from mixnet.process.lazy import complete_dict
 from mixnet.symbol.numpy.symbol import _Symbol
 
 
@@ -17,14 +18,17 @@ def hooks(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a module that has the functions of ``module``."""
 
-    def __getattr__(name: str) -> Any:
+    def functions() -> list[str]:
         source = importlib.import_module(module)
+        public = [each for each in dir(source) if not each.startswith("_")]
+        return [each for each in public if isinstance(getattr(source, each), FunctionType)]
+
+    def __getattr__(name: str) -> Any:
         if name == "__all__":  # what `import *` brings
-            public = [each for each in dir(source) if not each.startswith("_")]
-            return [each for each in public if isinstance(getattr(source, each), FunctionType)]
+            return functions()
         if name.startswith("__"):
             raise AttributeError(name)
-        value = getattr(source, name)
+        value = getattr(importlib.import_module(module), name)
         if not callable(value) or isinstance(value, type):
             return value
 
@@ -39,4 +43,5 @@ def hooks(
     def __dir__() -> list[str]:
         return sorted({*namespace, *dir(importlib.import_module(module))})
 
+    complete_dict(namespace, __getattr__, functions)
     return __getattr__, __dir__
