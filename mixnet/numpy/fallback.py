@@ -102,7 +102,7 @@ NAMES = [
 
 def _count_nonzero(a: Any, axis: Any = None, **kwargs: Any) -> Any:
     count = onp.count_nonzero(a, axis, **kwargs)
-    return int(count) if isinstance(count, onp.generic) else count
+    return int(count) if axis is None and isinstance(count, onp.generic) else count
 
 
 # What newer versions of NumPy have not, or give in another class.
@@ -202,7 +202,9 @@ def on_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         if dtypes := _dtypes([*values, *host.values()]):
             dtype = onp.result_type(*dtypes)
             values = tuple(_weak(each, dtype) for each in values)
-            host = {key: _weak(value, dtype) for key, value in host.items()}
+            host = {
+                key: value if key == "out" else _weak(value, dtype) for key, value in host.items()
+            }
         result = function(*values, **host)
         return _from_host(result) if _has_array([*args, *kwargs.values()]) else result
 

@@ -30,7 +30,7 @@ def _is_float(dtype: DTypeLike) -> bool:
     return bool(jnp.issubdtype(dtype, jnp.floating))
 
 
-def promoted(name: str, left: Any, right: Any, mixed_integers: bool) -> Any:
+def promoted(name: str, left: Any, right: Any) -> Any:
     """The dtype in which two arrays meet.
 
     Raises:
@@ -41,11 +41,10 @@ def promoted(name: str, left: Any, right: Any, mixed_integers: bool) -> Any:
     floats = [each for each in (left, right) if _is_float(each)]
     if floats:
         return max(floats, key=lambda each: (each.itemsize, each.name == "float16"))
-    if mixed_integers:
-        if left == jnp.bool_ or right == jnp.bool_:
-            return right if left == jnp.bool_ else left
-        if left.itemsize != right.itemsize:
-            return max(left, right, key=lambda each: each.itemsize)
+    if left == jnp.bool_ or right == jnp.bool_:
+        return right if left == jnp.bool_ else left
+    if left.itemsize != right.itemsize:
+        return max(left, right, key=lambda each: each.itemsize)
     raise _refused(name, left, right)
 
 
@@ -96,13 +95,13 @@ def _multiply(x: jax.Array, y: jax.Array) -> Any:
     return x * y
 
 
-# name: function, text, kinds of dtypes: "any" promotes, "floats" promotes only with a float,
+# name: function, text, kinds of dtypes: "any" promotes, "numbers" promotes but refuses two booleans,
 # "same" wants equal dtypes, "same floats" and "same integers" of that kind
 _ARITHMETIC: dict[str, tuple[Function, str, str]] = {
     "add": (_add, "Sum.", "any"),
-    "subtract": (jnp.subtract, "Difference.", "floats"),
+    "subtract": (jnp.subtract, "Difference.", "numbers"),
     "multiply": (_multiply, "Product.", "any"),
-    "mod": (BINARY["mod"][0], "Remainder with the divisor's sign.", "floats"),
+    "mod": (BINARY["mod"][0], "Remainder with the divisor's sign.", "numbers"),
     "power": (BINARY["power"][0], "Power.", "any"),
     "hypot": (hypot, "Square root of the sum of squares.", "same floats"),
     "arctan2": (_in_float(jnp.arctan2), "Angle of (x2, x1) in radians.", "same floats"),
@@ -137,9 +136,9 @@ def common_dtype(name: str, kinds: str, left: jax.Array, right: jax.Array) -> An
     Raises:
         DTypeError: not with these dtypes.
     """
-    if kinds in ("any", "floats"):
-        dtype = promoted(name, left, right, kinds == "any")
-        if kinds == "floats" and dtype == jnp.bool_:
+    if kinds in ("any", "numbers"):
+        dtype = promoted(name, left, right)
+        if kinds == "numbers" and dtype == jnp.bool_:
             raise _refused(name, left, right)
         return dtype
     floating = _is_float(left)
