@@ -141,9 +141,10 @@ def _dtypes(values: Iterable[Any]) -> list[Any]:
 def _weak(value: Any, dtype: Any) -> Any:
     """A scalar as a Python number, where NumPy 1 lets arrays of that dtype decide on the result's.
 
-    They do if the scalar is of no higher kind. NumPy 2 lets them decide only beside Python numbers.
+    They do if the scalar is of no higher kind. NumPy 2 lets them decide only beside Python numbers,
+    of which functions that make arrays of their arguments make float64 or int64.
     """
-    if not isinstance(value, (onp.generic, onp.ndarray)) or value.ndim:
+    if not isinstance(value, (onp.generic, onp.ndarray)) or value.ndim or value.dtype == dtype:
         return value
     if _KINDS.get(value.dtype.kind, 4) > _KINDS.get(dtype.kind, 4):
         return value

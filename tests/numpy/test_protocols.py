@@ -113,6 +113,9 @@ SCALARS = [
     ("np.heaviside(x, onp.float64(1))", "float32"),
     ("np.select([x > 1], [x], onp.float64(3))", "float32"),
     ("np.trapz(x, dx=onp.float64(0.5))", "float32"),
+    ("np.polymul(x, np.array(2.0))", "float32"),
+    ("np.intersect1d(x, np.array(2.0))", "float32"),
+    ("onp.kron(np.array(2.0), x)", "float32"),
 ]
 
 
