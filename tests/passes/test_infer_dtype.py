@@ -134,3 +134,23 @@ def test_shapes_of_a_quantized_lstm_need_no_dtypes() -> None:
         "shift": (1,),
     }
     assert QUANTIZED_RNN.infer_shape(**shapes) == (list(shapes.values()), [(3, 2, 2)], [])
+
+
+# By MXNet 1.9.1.
+OF_TWO_DTYPES = [
+    ("add", "int8", "int32", "int32"),
+    ("subtract", "bool", "int32", "int32"),
+    ("mod", "int8", "int32", "int32"),
+    ("power", "int32", "int8", "int32"),
+    ("multiply", "bool", "float16", "float16"),
+    ("true_divide", "int8", "int32", "float32"),
+    ("true_divide", "bool", "bool", "float32"),
+    ("true_divide", "float16", "float32", "float32"),
+]
+
+
+@pytest.mark.parametrize(("name", "left", "right", "expected"), OF_TWO_DTYPES)
+def test_arithmetic_of_numpy_promotes(name: str, left: str, right: str, expected: str) -> None:
+    x, y = (mx.sym.var(each).as_np_ndarray() for each in "xy")
+    result = getattr(mx.sym.np, name)(x, y)
+    assert result.infer_type(x=left, y=right)[1] == [np.dtype(expected).type]

@@ -261,7 +261,7 @@ def _quotient(x: jax.Array, y: jax.Array) -> Any:
     return quotient(x.astype(dtype), y.astype(dtype))
 
 
-@op("_npi_true_divide")
+@op("_npi_true_divide", dtypes=FRACTION)
 def true_divide(lhs, rhs):
     """Quotient of two arrays; of whole numbers in float32.
 
