@@ -154,3 +154,21 @@ def test_arithmetic_of_numpy_promotes(name: str, left: str, right: str, expected
     x, y = (mx.sym.var(each).as_np_ndarray() for each in "xy")
     result = getattr(mx.sym.np, name)(x, y)
     assert result.infer_type(x=left, y=right)[1] == [np.dtype(expected).type]
+
+
+@pytest.mark.parametrize(
+    ("number", "dtype", "behind", "before"),
+    [
+        (1, "bool", "int64", "float64"),
+        (1, "int8", "int8", "float64"),
+        (1.5, "int32", "float64", "float64"),
+        (1.5, "float16", "float16", "float16"),
+    ],
+)
+def test_a_number_beside_an_array_of_numpy(
+    number: float, dtype: str, behind: str, before: str
+) -> None:
+    x = mx.sym.var("x").as_np_ndarray()
+    for result in (x + number, x % number, x**number):
+        assert result.infer_type(x=dtype)[1] == [np.dtype(behind).type]
+    assert (number - x).infer_type(x=dtype)[1] == [np.dtype(before).type]

@@ -18,9 +18,16 @@ from mixnet.base import DTypeError
 from mixnet.ops.math.broadcast import check_broadcast
 from mixnet.ops.math.elementwise import BINARY, FUSIONS, hypot, power_scalar
 from mixnet.ops.math.quotient import quotient
+from mixnet.ops.op import Op
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Scalar
-from mixnet.ops.schema.dtypes import FRACTION, TRUTH, beside_number, to_dtype
+from mixnet.ops.schema.dtypes import (
+    FRACTION,
+    TRUTH,
+    beside_number,
+    infer_beside_number,
+    to_dtype,
+)
 from mixnet.private_jax.derivatives import CustomJVP
 
 Function = Callable[..., Any]
@@ -157,17 +164,24 @@ def met_by_number(array: Any, number: Any, is_int: bool) -> tuple[Any, Any]:
 def _declare(name: str, function: Function, text: str, kinds: str) -> None:
     gradient = name not in _NO_GRADIENT
 
-    def declare(registered: str, compute: Function, of: str, **facts: Any) -> None:
+    def declare(registered: str, compute: Function, of: str, **facts: Any) -> Op:
         compute.__doc__ = _text(text, of, registered)
-        op(registered, differentiable=gradient, **facts)(compute)
+        return op(registered, differentiable=gradient, **facts)(compute)
+
+    def declare_beside_number(registered: str, compute: Function, of: str) -> None:
+        declared = declare(registered, compute, of)
+        if not name.startswith("bitwise"):
+            declared.infer_dtypes_of_known(infer_beside_number)
 
     both = "For two arrays; axes of extent one are repeated."
     declare(f"_npi_{name}", _of_arrays(name, function, kinds), both, fusion=FUSIONS.get(name))
     if name not in _SCALAR_ELSEWHERE:
         compute = _of_number(name, function, kinds)
-        declare(f"_npi_{name}_scalar", compute, "For an array and a number.")
+        declare_beside_number(f"_npi_{name}_scalar", compute, "For an array and a number.")
     if name in _REFLECTED:
-        declare(f"_npi_r{name}_scalar", _reflected(function), "For a number and an array.")
+        declare_beside_number(
+            f"_npi_r{name}_scalar", _reflected(function), "For a number and an array."
+        )
 
 
 def _of_arrays(name: str, function: Function, kinds: str) -> Function:
