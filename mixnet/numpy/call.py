@@ -25,6 +25,7 @@ from mixnet.dtype import dtype_name
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
 from mixnet.ops.registry import find
+from mixnet.ops.schema.ranges import AxisOf
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -245,6 +246,16 @@ def as_axes(axis: int | Sequence[int] | None) -> Any:
     if isinstance(axis, (float, onp.floating)):
         raise AttributeTypeError(f"An axis must be a whole number, not {axis!r}.")
     return numbers_of(axis)
+
+
+def counted_from_first(name: str, axes: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    """Axes of an array of ``ndim`` axes without negative numbers.
+
+    Raises:
+        AxisError: the array does not have all of them; names the function ``name``.
+    """
+    AxisOf().check(name, "axis", axes, ndim)
+    return tuple(each % ndim for each in axes)
 
 
 def numbers_of(value: Any) -> tuple[Any, ...]:

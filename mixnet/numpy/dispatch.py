@@ -13,6 +13,12 @@ from mixnet.base import AttributeTypeError, NotDefinedError, UnknownAttributeErr
 from mixnet.numpy import fallback
 from mixnet.numpy.ndarray import ndarray
 
+_OF_NUMPY = ("average", "linspace", "logspace", "svd")
+"""Functions that NumPy computes, as in MXNet: ``mx.np`` has others of these names.
+
+Theirs take arrays as ends, average integers as floats, and give all of the singular vectors.
+"""
+
 
 class Dispatch:
     """The methods that NumPy's protocols ask for.
@@ -37,7 +43,7 @@ class Dispatch:
         finds the range of the values, ``mx.np.histogram`` needs it.
         """
         implementation = self._find(function)
-        if implementation is not None and callable(implementation):
+        if callable(implementation) and function.__name__ not in _OF_NUMPY:
             with contextlib.suppress(NotDefinedError):
                 return implementation(*args, **kwargs)
         return fallback.on_host(function.__name__, function)(*args, **kwargs)
@@ -46,7 +52,8 @@ class Dispatch:
         """``__array_ufunc__``: our function of that name; only plain calls, as in MXNet.
 
         Raises:
-            TypeError: a NumPy array beside ours, which MXNet refuses; a method such as ``reduce``.
+            TypeError: a NumPy array beside ours, in a function of ``mx.np``, which MXNet refuses; a
+                method such as ``reduce``.
         """
         if method != "__call__":
             raise AttributeTypeError(
@@ -58,18 +65,18 @@ class Dispatch:
             each.item() if isinstance(each, onp.ndarray) and each.ndim == 0 else each
             for each in inputs
         ]
-        for each in inputs:
-            if isinstance(each, onp.ndarray):
-                raise AttributeTypeError(
-                    f"numpy.{ufunc.__name__}: a numpy array cannot be combined with an mx.np one. "
-                    f"Convert it with mx.np.array(...), or the other with asnumpy()."
-                )
+        implementation = self._find(ufunc)
+        mixed = any(isinstance(each, onp.ndarray) for each in inputs)
+        if mixed and implementation is not None:
+            raise AttributeTypeError(
+                f"numpy.{ufunc.__name__}: a numpy array cannot be combined with an mx.np one. "
+                f"Convert it with mx.np.array(...), or the other with asnumpy()."
+            )
         out = kwargs.pop("out", None)
         if out is not None:
             kwargs["out"] = out[0] if isinstance(out, tuple) else out
             if not isinstance(kwargs["out"], ndarray):
                 raise AttributeTypeError("out must be an mx.np array, as the inputs are.")
-        implementation = self._find(ufunc)
         if implementation is None:
             return fallback.on_host(ufunc.__name__, ufunc)(*inputs, **kwargs)
         return implementation(*inputs, **kwargs)

@@ -281,7 +281,7 @@ def nan_to_num(
         kwargs: ignored.
     """
     if isinstance(x, NUMBERS):
-        return onp.nan_to_num(x, copy, nan, posinf, neginf)
+        return onp.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
     check_operand("nan_to_num", x)
     out = None if copy else x
     return call("_npi_nan_to_num", x, out=out, nan=nan, posinf=posinf, neginf=neginf)

@@ -102,7 +102,7 @@ NAMES = [
 
 def _count_nonzero(a: Any, axis: Any = None, **kwargs: Any) -> Any:
     count = onp.count_nonzero(a, axis, **kwargs)
-    return int(count) if isinstance(count, onp.generic) else count
+    return int(count) if axis is None and isinstance(count, onp.generic) else count
 
 
 # What newer versions of NumPy have not, or give in another class.
@@ -141,9 +141,10 @@ def _dtypes(values: Iterable[Any]) -> list[Any]:
 def _weak(value: Any, dtype: Any) -> Any:
     """A scalar as a Python number, where NumPy 1 lets arrays of that dtype decide on the result's.
 
-    They do if the scalar is of no higher kind. NumPy 2 lets them decide only beside Python numbers.
+    They do if the scalar is of no higher kind. NumPy 2 lets them decide only beside Python numbers,
+    of which functions that make arrays of their arguments make float64 or int64.
     """
-    if not isinstance(value, (onp.generic, onp.ndarray)) or value.ndim:
+    if not isinstance(value, (onp.generic, onp.ndarray)) or value.ndim or value.dtype == dtype:
         return value
     if _KINDS.get(value.dtype.kind, 4) > _KINDS.get(dtype.kind, 4):
         return value
@@ -204,7 +205,9 @@ def on_host(
         if dtypes := _dtypes([*values, *host.values()]):
             dtype = onp.result_type(*dtypes)
             values = tuple(_weak(each, dtype) for each in values)
-            host = {key: _weak(value, dtype) for key, value in host.items()}
+            host = {
+                key: value if key == "out" else _weak(value, dtype) for key, value in host.items()
+            }
         result = function(*values, **host)
         return _from_host(result) if _has_array([*args, *kwargs.values()]) else result
 

@@ -10,7 +10,7 @@ import numpy as onp
 
 from mixnet.base import AttributeTypeError, AttributeValueError, MatrixError, SizeError
 from mixnet.numpy import reduce, shape
-from mixnet.numpy.call import as_axes, call, check_array, is_array
+from mixnet.numpy.call import as_axes, call, check_array, counted_from_first, is_array
 from mixnet.numpy.creation import eye
 from mixnet.numpy.elementwise import FUNCTIONS
 from mixnet.numpy.fallback import on_host
@@ -33,17 +33,19 @@ def norm(
     Args:
         x: any shape.
         ord: order: a number, ``inf``, ``-inf``, 'fro', 'nuc', or None for the 2-norm of all.
-        axis: one axis for vectors, two for matrices; all axes by default.
+        axis: one axis for vectors, two for matrices; by default all axes, or with ``ord`` the
+            last two.
         keepdims: keep reduced axes with extent one.
 
     Raises:
         AssertionError: ``x`` is not an array.
+        AxisError: ``x`` does not have these axes.
         ValueError: the order is not one of the norms, or the axes are neither one nor two.
     """
     check_array("norm", x)
     axes = as_axes(axis)
     if ord is not None:
-        axes = tuple(range(len(x.shape))) if axes is None else axes
+        axes = tuple(range(len(x.shape)))[-2:] if axes is None else axes
         if len(axes) not in (1, 2):
             raise AttributeValueError(
                 f"norm: axis={axis} is neither one axis of vectors nor two of matrices."
@@ -70,7 +72,7 @@ def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
 
 def _matrix_norm(x: Any, ord: object, axes: tuple[int, ...], keepdims: bool) -> Any:
     ndim = len(x.shape)
-    row, column = (each % ndim for each in axes)
+    row, column = counted_from_first("norm", axes, ndim)
     if ord in (1, -1, onp.inf, -onp.inf, "inf", "-inf"):
         best = reduce.min if ord in (-1, -onp.inf, "-inf") else reduce.max
         sums = reduce.sum(absolute(x), row if ord in (1, -1) else column, keepdims=True)

@@ -9,7 +9,7 @@ import numpy as onp
 
 from mixnet.array_like import has_shape, shape_of
 from mixnet.base import AttributeTypeError, AttributeValueError, NotAnArrayError
-from mixnet.numpy.call import NUMBERS, as_axes, as_operator, call, is_array
+from mixnet.numpy.call import NUMBERS, as_axes, as_operator, call, counted_from_first, is_array
 
 if TYPE_CHECKING:
     from mixnet.numpy.call import Array, Operable, Operand
@@ -83,6 +83,9 @@ def tensordot(a: Operand, b: Operand, axes: int | Sequence[int] = 2) -> Any:
         a: any shape.
         b: any shape.
         axes: how many last axes of ``a`` meet first ones of ``b``, or a pair of axes or of lists.
+
+    Raises:
+        AxisError: an array does not have these axes.
     """
     if isinstance(axes, (int, onp.integer)):
         return call("_npi_tensordot_int_axes", a, b, axes=int(axes))
@@ -102,7 +105,7 @@ def tensordot(a: Operand, b: Operand, axes: int | Sequence[int] = 2) -> Any:
 
 def _counted_from_first(array: Operand, axes: tuple[int, ...]) -> tuple[int, ...]:
     """Axes without negative numbers; of a symbol as they are, for nobody knows how many it has."""
-    return tuple(i % array.ndim for i in axes) if has_shape(array) else axes
+    return counted_from_first("tensordot", axes, array.ndim) if has_shape(array) else axes
 
 
 def einsum(*operands: object, **kwargs: object) -> Any:

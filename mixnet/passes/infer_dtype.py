@@ -83,11 +83,14 @@ def _that_follow(
 def _common(
     dtypes: Mapping[Entry, np.dtype], entries: Sequence[Entry], promotes: bool = False
 ) -> np.dtype | None:
-    """The dtype that arrays share: of the first float, or of the widest where an operator promotes."""
+    """The dtype that arrays share: of the first float, or of the widest where an operator promotes.
+
+    Without a float, of the first number, or of the widest that is not boolean.
+    """
     known = [dtypes[entry] for entry in entries if entry in dtypes]
     floats = [dtype for dtype in known if dtype.kind == "f" or dtype.name == "bfloat16"]
-    if promotes and floats:
-        return max(floats, key=lambda dtype: dtype.itemsize)
+    if promotes and known:
+        return max(floats or known, key=lambda dtype: (dtype.kind != "b", dtype.itemsize))
     return next(iter(floats or known), None)
 
 

@@ -129,3 +129,22 @@ def test_pairs_of_different_shapes_are_refused() -> None:
         AssertionError, match=r"x1 \(5, 6\) and x2 \(3, 6\) must have the same shape"
     ):
         gluon.loss.SDMLLoss()(nd.ones((5, 6)), nd.ones((3, 6)))
+
+
+# Of 0.1 and 1 as prediction and label, by MXNet 1.9.1: the loss and its gradient.
+NUMBERS = {
+    "L2Loss": (0.405, -0.9),
+    "L1Loss": (0.9, -1.0),
+    "SigmoidBinaryCrossEntropyLoss": (0.6443967, -0.4750208),
+}
+
+
+@pytest.mark.parametrize("name", sorted(NUMBERS))
+def test_losses_of_arrays_without_axes(name: str) -> None:
+    prediction, label = mx.np.array(0.1), mx.np.array(1.0)
+    prediction.attach_grad()
+    with mx.util.np_array(True), mx.util.np_shape(True), autograd.record():
+        loss = getattr(gluon.loss, name)()(prediction, label)
+    loss.backward()
+    assert loss.shape == ()
+    assert (loss.item(), prediction.grad.item()) == pytest.approx(NUMBERS[name])

@@ -39,6 +39,22 @@ def test_numbers_of_numpy_compare_from_the_left(number: onp.generic) -> None:
         assert onp.full((3,), number) > X
 
 
+def test_numpy_computes_what_ours_defines_in_another_way() -> None:
+    """As in MXNet 1.9.1: integers have a fractional average, all singular vectors come."""
+    assert onp.average(np.array([1, 2], dtype="int32")) == 1.5
+    assert [each.shape for each in onp.linalg.svd(X)] == [(2, 2), (2,), (3, 3)]
+    between = onp.linspace(X[0], X[1], 3)
+    assert type(between) is np.ndarray
+    assert between.tolist() == [[1, 2, 3], [2.5, 3.5, 4.5], [4, 5, 6]]
+
+
+def test_numpys_functions_that_ours_lacks_take_arrays_of_both() -> None:
+    rest = X // onp.full((2, 3), 2.0)
+    assert (type(rest), rest.dtype) == (np.ndarray, onp.float64)
+    assert rest.tolist() == [[0, 1, 1], [2, 2, 3]]
+    assert onp.logical_and(X, onp.array([1, 0, 1])).tolist() == [[True, False, True]] * 2
+
+
 def test_functions_of_the_host_leave_numpy_arrays_to_numpy() -> None:
     """MXNet 1.9.1 converts results only where an argument is its own array."""
     rows = [[1.0, 2.0], [3.0, 5.0]]
@@ -97,6 +113,9 @@ SCALARS = [
     ("np.heaviside(x, onp.float64(1))", "float32"),
     ("np.select([x > 1], [x], onp.float64(3))", "float32"),
     ("np.trapz(x, dx=onp.float64(0.5))", "float32"),
+    ("np.polymul(x, np.array(2.0))", "float32"),
+    ("np.intersect1d(x, np.array(2.0))", "float32"),
+    ("onp.kron(np.array(2.0), x)", "float32"),
 ]
 
 

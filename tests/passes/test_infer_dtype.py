@@ -134,3 +134,41 @@ def test_shapes_of_a_quantized_lstm_need_no_dtypes() -> None:
         "shift": (1,),
     }
     assert QUANTIZED_RNN.infer_shape(**shapes) == (list(shapes.values()), [(3, 2, 2)], [])
+
+
+# By MXNet 1.9.1.
+OF_TWO_DTYPES = [
+    ("add", "int8", "int32", "int32"),
+    ("subtract", "bool", "int32", "int32"),
+    ("mod", "int8", "int32", "int32"),
+    ("power", "int32", "int8", "int32"),
+    ("multiply", "bool", "float16", "float16"),
+    ("true_divide", "int8", "int32", "float32"),
+    ("true_divide", "bool", "bool", "float32"),
+    ("true_divide", "float16", "float32", "float32"),
+]
+
+
+@pytest.mark.parametrize(("name", "left", "right", "expected"), OF_TWO_DTYPES)
+def test_arithmetic_of_numpy_promotes(name: str, left: str, right: str, expected: str) -> None:
+    x, y = (mx.sym.var(each).as_np_ndarray() for each in "xy")
+    result = getattr(mx.sym.np, name)(x, y)
+    assert result.infer_type(x=left, y=right)[1] == [np.dtype(expected).type]
+
+
+@pytest.mark.parametrize(
+    ("number", "dtype", "behind", "before"),
+    [
+        (1, "bool", "int64", "float64"),
+        (1, "int8", "int8", "float64"),
+        (1.5, "int32", "float64", "float64"),
+        (1.5, "float16", "float16", "float16"),
+    ],
+)
+def test_a_number_beside_an_array_of_numpy(
+    number: float, dtype: str, behind: str, before: str
+) -> None:
+    x = mx.sym.var("x").as_np_ndarray()
+    for result in (x + number, x % number, x**number):
+        assert result.infer_type(x=dtype)[1] == [np.dtype(behind).type]
+    assert (number - x).infer_type(x=dtype)[1] == [np.dtype(before).type]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet import ndarray as ndarray
+from mixnet.array_like import shape_of
 from mixnet.base import (
     CheckError,
     NotAnArrayError,
@@ -152,5 +153,8 @@ class Loss(HybridBlock):
 
     def _mx_per_sample(self, F: ModuleType, loss: Any, sample_weight: Any) -> Any:
         """The weighted loss, its mean over a sample."""
-        loss = _apply_weighting(F, loss, self._weight, sample_weight)
-        return F.mean(loss, axis=self._batch_axis, exclude=True)
+        return self._mx_mean(F, _apply_weighting(F, loss, self._weight, sample_weight))
+
+    def _mx_mean(self, F: ModuleType, loss: Any) -> Any:
+        """The mean over every sample; an array without axes is one sample."""
+        return loss if shape_of(loss) == () else F.mean(loss, axis=self._batch_axis, exclude=True)

@@ -38,8 +38,7 @@ class L2Loss(Loss):
         label = _reshape_like(F, label, pred)
         loss = F.square(label - pred)
         half = None if self._weight is None else self._weight / 2
-        loss = _apply_weighting(F, loss, half, sample_weight)
-        return F.mean(loss, axis=self._batch_axis, exclude=True)
+        return self._mx_mean(F, _apply_weighting(F, loss, half, sample_weight))
 
 
 class L1Loss(Loss):

@@ -18,9 +18,16 @@ from mixnet.base import DTypeError
 from mixnet.ops.math.broadcast import check_broadcast
 from mixnet.ops.math.elementwise import BINARY, FUSIONS, hypot, power_scalar
 from mixnet.ops.math.quotient import quotient
+from mixnet.ops.op import Op
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Scalar
-from mixnet.ops.schema.dtypes import FRACTION, TRUTH, beside_number, to_dtype
+from mixnet.ops.schema.dtypes import (
+    FRACTION,
+    TRUTH,
+    beside_number,
+    infer_beside_number,
+    to_dtype,
+)
 from mixnet.private_jax.derivatives import CustomJVP
 
 Function = Callable[..., Any]
@@ -30,7 +37,7 @@ def _is_float(dtype: DTypeLike) -> bool:
     return bool(jnp.issubdtype(dtype, jnp.floating))
 
 
-def promoted(name: str, left: Any, right: Any, mixed_integers: bool) -> Any:
+def promoted(name: str, left: Any, right: Any) -> Any:
     """The dtype in which two arrays meet.
 
     Raises:
@@ -41,11 +48,10 @@ def promoted(name: str, left: Any, right: Any, mixed_integers: bool) -> Any:
     floats = [each for each in (left, right) if _is_float(each)]
     if floats:
         return max(floats, key=lambda each: (each.itemsize, each.name == "float16"))
-    if mixed_integers:
-        if left == jnp.bool_ or right == jnp.bool_:
-            return right if left == jnp.bool_ else left
-        if left.itemsize != right.itemsize:
-            return max(left, right, key=lambda each: each.itemsize)
+    if left == jnp.bool_ or right == jnp.bool_:
+        return right if left == jnp.bool_ else left
+    if left.itemsize != right.itemsize:
+        return max(left, right, key=lambda each: each.itemsize)
     raise _refused(name, left, right)
 
 
@@ -96,13 +102,13 @@ def _multiply(x: jax.Array, y: jax.Array) -> Any:
     return x * y
 
 
-# name: function, text, kinds of dtypes: "any" promotes, "floats" promotes only with a float,
+# name: function, text, kinds of dtypes: "any" promotes, "numbers" promotes but refuses two booleans,
 # "same" wants equal dtypes, "same floats" and "same integers" of that kind
 _ARITHMETIC: dict[str, tuple[Function, str, str]] = {
     "add": (_add, "Sum.", "any"),
-    "subtract": (jnp.subtract, "Difference.", "floats"),
+    "subtract": (jnp.subtract, "Difference.", "numbers"),
     "multiply": (_multiply, "Product.", "any"),
-    "mod": (BINARY["mod"][0], "Remainder with the divisor's sign.", "floats"),
+    "mod": (BINARY["mod"][0], "Remainder with the divisor's sign.", "numbers"),
     "power": (BINARY["power"][0], "Power.", "any"),
     "hypot": (hypot, "Square root of the sum of squares.", "same floats"),
     "arctan2": (_in_float(jnp.arctan2), "Angle of (x2, x1) in radians.", "same floats"),
@@ -137,9 +143,9 @@ def common_dtype(name: str, kinds: str, left: jax.Array, right: jax.Array) -> An
     Raises:
         DTypeError: not with these dtypes.
     """
-    if kinds in ("any", "floats"):
-        dtype = promoted(name, left, right, kinds == "any")
-        if kinds == "floats" and dtype == jnp.bool_:
+    if kinds in ("any", "numbers"):
+        dtype = promoted(name, left, right)
+        if kinds == "numbers" and dtype == jnp.bool_:
             raise _refused(name, left, right)
         return dtype
     floating = _is_float(left)
@@ -158,17 +164,24 @@ def met_by_number(array: Any, number: Any, is_int: bool) -> tuple[Any, Any]:
 def _declare(name: str, function: Function, text: str, kinds: str) -> None:
     gradient = name not in _NO_GRADIENT
 
-    def declare(registered: str, compute: Function, of: str, **facts: Any) -> None:
+    def declare(registered: str, compute: Function, of: str, **facts: Any) -> Op:
         compute.__doc__ = _text(text, of, registered)
-        op(registered, differentiable=gradient, **facts)(compute)
+        return op(registered, differentiable=gradient, **facts)(compute)
+
+    def declare_beside_number(registered: str, compute: Function, of: str) -> None:
+        declared = declare(registered, compute, of)
+        if not name.startswith("bitwise"):
+            declared.infer_dtypes_of_known(infer_beside_number)
 
     both = "For two arrays; axes of extent one are repeated."
     declare(f"_npi_{name}", _of_arrays(name, function, kinds), both, fusion=FUSIONS.get(name))
     if name not in _SCALAR_ELSEWHERE:
         compute = _of_number(name, function, kinds)
-        declare(f"_npi_{name}_scalar", compute, "For an array and a number.")
+        declare_beside_number(f"_npi_{name}_scalar", compute, "For an array and a number.")
     if name in _REFLECTED:
-        declare(f"_npi_r{name}_scalar", _reflected(function), "For a number and an array.")
+        declare_beside_number(
+            f"_npi_r{name}_scalar", _reflected(function), "For a number and an array."
+        )
 
 
 def _of_arrays(name: str, function: Function, kinds: str) -> Function:
@@ -262,7 +275,7 @@ def _quotient(x: jax.Array, y: jax.Array) -> Any:
     return quotient(x.astype(dtype), y.astype(dtype))
 
 
-@op("_npi_true_divide")
+@op("_npi_true_divide", dtypes=FRACTION)
 def true_divide(lhs, rhs):
     """Quotient of two arrays; of whole numbers in float32.
 

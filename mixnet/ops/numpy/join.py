@@ -20,7 +20,7 @@ def _joined(name: str, data: tuple[Any, ...]) -> list[Any]:
     """The arrays in one dtype, as MXNet joins none of different dtypes."""
     dtype = data[0].dtype
     for each in data[1:]:
-        dtype = promoted(name, dtype, each.dtype, True)
+        dtype = promoted(name, dtype, each.dtype)
     return [each.astype(dtype) for each in data]
 
 

@@ -28,7 +28,7 @@ def where(condition, x, y):
     for each in (y.shape, condition.shape):
         check_broadcast("where", shape, each)
         shape = jnp.broadcast_shapes(shape, each)
-    dtype = promoted("where", x.dtype, y.dtype, True)
+    dtype = promoted("where", x.dtype, y.dtype)
     return jnp.where(condition != 0, x.astype(dtype), y.astype(dtype))
 
 
