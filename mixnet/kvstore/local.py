@@ -7,13 +7,15 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import MXNetError, ShapeError
 from mixnet.context import Context, cpu
 from mixnet.kvstore.compression import Compression
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.row_sparse_array import RowSparseNDArray, sum_of_rows
-from mixnet.ndarray.sparse_array import host_indices
+from mixnet.ndarray.row_sparse_array import RowSparseNDArray, rows_in_room, sum_of_rows
+from mixnet.ndarray.sparse_array import rounded_up
 from mixnet.optimizer.updater import update_all
 from mixnet.runtime.devices.collective import broadcast, sum_on_host
 from mixnet.runtime.value.undo import all_or_nothing
@@ -152,8 +154,7 @@ class LocalStore:
                         f"row_sparse_pull writes to row_sparse arrays; out of key {key} is dense."
                     )
                 data = self.rows(key, row_ids).as_in_context(out.context).astype(out.dtype)
-                indices = host_indices(row_ids, out.context)
-                out._replace(RowSparseNDArray._make(data, (indices,), stored.shape))
+                out._replace(rows_in_room(data, row_ids, stored.shape))
 
     def compress(self, compression: Compression) -> None:
         """Compress gradients.
@@ -201,8 +202,13 @@ class LocalStore:
         return {key: self.stored[key] for key in keys}
 
     def rows(self, key: Key, row_ids: Any) -> NDArray:
-        """Rows of a row_sparse value by their numbers, 0 where one is not stored."""
-        rows: NDArray = self.check(key)._rows_at(row_ids)
+        """Rows of a row_sparse value by their numbers, 0 where one is not stored.
+
+        There may be others behind them: then batches with nearly as many rows share programs.
+        """
+        room = rounded_up(len(row_ids))
+        padded = np.append(row_ids, row_ids[-1:].repeat(room - len(row_ids)))
+        rows: NDArray = self.check(key)._rows_at(padded)
         return rows
 
     def set_updater(self, updater: Updater) -> None:

@@ -131,6 +131,7 @@ class Module(BaseModule):
         self._updater: Any = None
         self._preload_opt_states: str | None = None
         self._grad_req: Any = None
+        self._mx_has_pulled = False
         self._reset_bind()
 
     # ---- files ----------------------------------------------------------------------------------
@@ -499,8 +500,13 @@ class Module(BaseModule):
         training = self.for_training if is_train is None else is_train
         if training and self._updater is not None and not self._updater.states:
             self._mx_make_states()
-        # What came before, as a metric, stays a program of its own: this one is the same each time.
-        flush("Module.forward")
+        if (
+            self._mx_has_pulled
+        ):  # the pull of rows is part of the step: it may then update them in place
+            self._mx_has_pulled = False
+        else:
+            # What came before, as a metric, stays a program of its own: this one is the same each time.
+            flush("Module.forward")
         data, labels = descriptions_of(
             data_batch, self._data_shapes, self._label_shapes, self._mx_labels_of_symbol
         )
@@ -607,6 +613,7 @@ class Module(BaseModule):
                 f"sparse_row_id_fn must return a dict from parameters to row numbers, not "
                 f"{type(rows).__name__}."
             )
+        flush("Module.prepare")
         group = self._exec_group
         for name, numbers in rows.items():
             i = group.param_names.index(name)
@@ -617,6 +624,7 @@ class Module(BaseModule):
                 )
             else:
                 self._kvstore.row_sparse_pull(name, parts, row_ids=numbers, priority=-i)
+                self._mx_has_pulled = True
 
     # ---- states of the optimizer ----------------------------------------------------------------
 
