@@ -58,15 +58,20 @@ def counted(op: Op, arrays: Sequence[NDArray], **attributes: Any) -> NDArray | n
         arrays: the arrays.
         attributes: of the measure.
     """
-    if sum([each._spec.nbytes for each in arrays]) <= _MOST_BYTES_ON_HOST:
-        contents = [known_content(each) for each in arrays]
-        if all(each is not None for each in contents):
-            specs = tuple([each._spec for each in arrays])
-            run = _on_host(op, specs, tuple(attributes.items()))
-            if run is not None:
-                numbers: np.ndarray = run(*contents)[0]
-                return numbers
-    return measured(op, arrays, **attributes)
+    contents, specs, size = [], [], 0
+    for each in arrays:
+        spec = each._value.spec
+        size += spec.nbytes
+        content = known_content(each) if size <= _MOST_BYTES_ON_HOST else None
+        if content is None:
+            return measured(op, arrays, **attributes)
+        contents.append(content)
+        specs.append(spec)
+    run = _on_host(op, tuple(specs), tuple(attributes.items()))
+    if run is None:
+        return measured(op, arrays, **attributes)
+    numbers: np.ndarray = run(*contents)[0]
+    return numbers
 
 
 _MOST_BYTES_ON_HOST = 1 << 16
@@ -114,13 +119,13 @@ def as_classes(numbers: Any, where: Callable[..., Any] = jnp.where) -> Any:
 
 def known_content(source: NDArray) -> np.ndarray | None:
     """The content of a dense array if the host has it already; None if it would have to wait."""
-    if source._is_sparse or source.context.device_type != "cpu":
+    if source._is_sparse:
         return None
-    value = source._read()
+    value = source._value if source._link is None else source._read()
     array = value.host_array if type(value) is HostValue else None
     if array is None:
         array = value.array
-        if array is None or not array.is_ready():
+        if array is None or value.spec.context.device_type != "cpu" or not array.is_ready():
             return None
     return np.asarray(array)
 
