@@ -16,8 +16,10 @@ from mixnet.kvstore.compression import Compression
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.row_sparse_array import RowSparseNDArray, rows_in_room, sum_of_rows
 from mixnet.ndarray.sparse_array import rounded_up
+from mixnet.ops.registry import find
 from mixnet.optimizer.updater import update_all
 from mixnet.runtime.devices.collective import broadcast, sum_on_host
+from mixnet.runtime.record.record import record
 from mixnet.runtime.value.undo import all_or_nothing
 from mixnet.runtime.value.value import Value
 
@@ -228,7 +230,7 @@ class LocalStore:
 
     def sum(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> list[list[Value]]:
         """For each key the sum of its dense arrays, on one or several contexts, home first."""
-        values = [[_plain(each) for each in group] for group in groups.values()]
+        values = [with_sum_recorded([_plain(each) for each in group]) for group in groups.values()]
         several = [group for group in values if len(group) > 1]
         sums = iter(sum_on_host(several, cpu(0), priority) if several else ())
         return [[next(sums)] if len(group) > 1 else group for group in values]
@@ -304,6 +306,19 @@ def _plain(array: NDArray) -> Value:
     """The value detached from the tape."""
     value = array._read()
     return value if value.node is None else value.alias()
+
+
+def with_sum_recorded(group: list[Value]) -> list[Value]:
+    """Only the sum of values, added in the order given, if they are on one context; the values if not."""
+    first, *others = group
+    if not others or first.spec.dtype == np.bool_:
+        return group
+    if any(each.spec is not first.spec for each in others):
+        return group
+    total = first
+    for each in others:
+        (total,) = record(find("elemwise_add"), (), (), (total, each))
+    return [total]
 
 
 def _moved(value: Value, context: Context) -> Value:
