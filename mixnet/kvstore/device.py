@@ -74,7 +74,8 @@ class DeviceStore(LocalStore):
             return [self._compressed_sum(key, group, priority) for key, group in values.items()]
         values = {key: with_sum_recorded(group) for key, group in values.items()}
         several = {key: group for key, group in values.items() if len(group) > 1}
-        sums = dict(zip(several, all_reduce(list(several.values()), priority), strict=True))
+        reduced = all_reduce(list(several.values()), priority) if several else ()
+        sums = dict(zip(several, reduced, strict=True))
         return [sums.get(key, group) for key, group in values.items()]
 
     def _compressed_sum(self, key: Key, group: list[Value], priority: int) -> list[Value]:
