@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -93,6 +94,14 @@ class RowSparseNDArray(BaseSparseNDArray):
         """Rows and their numbers; rows whose number is beyond the last row are dropped."""
         room = self._room
         return (self._data, self._aux[0]) if room is None else (room.rows, room.numbers)
+
+    def _with_stored(self, change: Callable[[NDArray], NDArray]) -> Self:
+        room = self._room
+        if room is None:
+            return super()._with_stored(change)
+        changed = self._make(change(room.rows), self._aux, self.shape)
+        changed._stored, changed._room = None, _Room(changed._data, room.numbers, room.count)
+        return changed
 
     def _rows_with_room(self) -> NDArray:
         """The stored rows with others behind them, a rounded number in all."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
@@ -94,6 +95,14 @@ class BaseSparseNDArray(NDArray):
 
     def _stored_value(self) -> Value:
         return self._data._read()
+
+    def _with_stored(self, change: Callable[[NDArray], NDArray]) -> Self:
+        """A new array with other stored values at the same positions.
+
+        Args:
+            change: of the stored values, each on its own.
+        """
+        return self._make(change(self._data), self._aux, self.shape)
 
     def _is_variable(self) -> bool:
         """Whether autograd records reads of the array."""

@@ -625,3 +625,17 @@ def test_lazy_updates_change_the_buffers_of_weight_and_states_in_one_program(sty
                 assert after["programs_compiled"] == before["programs_compiled"]
     changed = np.flatnonzero((weight.asnumpy() != 1).any(1))
     assert changed.tolist() == [1, 2, 3, 5, 6, 7]
+
+
+def test_a_copy_keeps_the_room_for_more_rows() -> None:
+    shapes = set()  # of what programs read
+    for count in (11, 12):
+        rows = [mx.nd.sparse.row_sparse_array((np.ones((count, 2)), np.arange(count)), (50, 2))]
+        total = rows[0] + rows[0]
+        for array in (total, total.copy(), -total):
+            shapes.add(array._roomy[0].shape)
+        assert (-total.copy()).indices.asnumpy().tolist() == list(range(count))
+        np.testing.assert_array_equal((-total.copy()).data.asnumpy(), np.full((count, 2), -2))
+        np.testing.assert_array_equal((-total).asnumpy()[:count], np.full((count, 2), -2))
+        assert not (-total).asnumpy()[count:].any()
+    assert shapes == {(22, 2), (24, 2)}
