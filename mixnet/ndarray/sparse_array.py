@@ -27,6 +27,7 @@ from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.link import Link
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import find
+from mixnet.runtime.devices.host_value import on_host
 from mixnet.runtime.value.state import note_writes, state
 from mixnet.runtime.value.value import Spec, Value, from_host
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 def host_indices(values: ArrayLike, context: Context) -> NDArray:
     """An int64 array of positions."""
-    return NDArray._wrap(from_host(np.asarray(values, np.int64), context))
+    return NDArray._wrap(on_host(np.array(values, np.int64), context))
 
 
 def rounded_up(count: int) -> int:
