@@ -21,6 +21,7 @@ from mixnet.ndarray.sparse_array import (
     BaseSparseNDArray,
     host_indices,
     out_of_range,
+    places_among,
     rounded_up,
 )
 from mixnet.ops.registry import find
@@ -203,11 +204,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         if self._has_all_rows():
             numbers = np.asarray(rows)
             return numbers if ((numbers >= 0) & (numbers < self.shape[0])).all() else None
-        stored = self._aux[0].asnumpy()
-        places = np.searchsorted(stored, rows)
-        if len(stored) and (stored[np.minimum(places, len(stored) - 1)] == rows).all():
-            return places
-        return None
+        return places_among(self._aux[0].asnumpy(), np.asarray(rows), self.shape[0])
 
     def _put_rows(self, rows: ArrayLike, data: NDArray) -> None:
         """Store these rows, in place of those that were there."""

@@ -14,7 +14,7 @@ from mixnet.graph.graph import Graph
 from mixnet.ndarray.csr_array import CSRNDArray
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.row_sparse_array import RowSparseNDArray, rows_in_room
-from mixnet.ndarray.sparse_array import host_indices
+from mixnet.ndarray.sparse_array import host_indices, places_among
 
 if TYPE_CHECKING:
     from mixnet.passes.stored_values import StoredValues
@@ -178,8 +178,9 @@ def places_of_columns(
     for other in weights[1:]:
         if not np.array_equal(other._aux[0].asnumpy(), numbers):
             return None
-    places = np.minimum(np.searchsorted(numbers, columns), len(numbers) - 1)
-    if not np.array_equal(numbers[places], columns):
+    if not (numbers[1:] > numbers[:-1]).all():
         return None
-    are_read = np.bincount(places, minlength=len(numbers)) > 0
-    return places if are_read.all() and (numbers[1:] > numbers[:-1]).all() else None
+    places = places_among(numbers, columns, weights[0].shape[0])
+    if places is None or not np.bincount(places, minlength=len(numbers)).all():
+        return None
+    return places

@@ -12,7 +12,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd
-from mixnet.ndarray import row_sparse_array, sparse_rules
+from mixnet.ndarray import row_sparse_array, sparse_array, sparse_rules
 from mixnet.runtime.interpret.patience import compiling_at_once
 from tests.each_record import each_record
 
@@ -639,3 +639,17 @@ def test_a_copy_keeps_the_room_for_more_rows() -> None:
         np.testing.assert_array_equal((-total).asnumpy()[:count], np.full((count, 2), -2))
         assert not (-total).asnumpy()[count:].any()
     assert shapes == {(22, 2), (24, 2)}
+
+
+@each_record("extent", [50, 10**9])
+def test_places_among_numbers(extent: int) -> None:
+    numbers = np.array([2, 3, 7, 40])
+    wanted = np.array([40, 2, 2, 7, 3])
+    places = sparse_array.places_among(numbers, wanted, extent)
+    assert places is not None
+    assert places.tolist() == [3, 0, 0, 2, 1]
+    for other in (1, 4, 41, -1, extent, extent + 7):
+        assert sparse_array.places_among(numbers, np.array([2, other]), extent) is None
+    assert sparse_array.places_among(numbers[:0], wanted, extent) is None
+    assert sparse_array.distinct(wanted).tolist() == numbers.tolist()
+    assert sparse_array.distinct(wanted[:0]).tolist() == []
