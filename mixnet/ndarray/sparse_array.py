@@ -47,27 +47,28 @@ def distinct(numbers: np.ndarray) -> np.ndarray:
     ordered = np.sort(numbers, axis=None)
     is_first = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
-    return ordered[is_first]
+    different: np.ndarray = ordered[is_first]
+    return different
 
 
-def places_among(numbers: np.ndarray, wanted: np.ndarray, extent: int) -> np.ndarray | None:
-    """Where each of ``wanted`` is among numbers; None unless all are there.
+def places_among(numbers: np.ndarray, sought: np.ndarray, extent: int) -> np.ndarray | None:
+    """Where each of ``sought`` is among numbers; None unless all are there.
 
     Args:
         numbers: different ones, rising.
-        wanted: the numbers to find.
+        sought: the numbers to find.
         extent: all are below, if they are valid.
     """
     if not len(numbers):
-        return None if len(wanted) else np.zeros(0, np.int64)
-    if extent < 64 * len(wanted) and numbers[0] >= 0 and numbers[-1] < extent:
+        return None if len(sought) else np.zeros(0, np.int64)
+    if extent < 64 * len(sought) and numbers[0] >= 0 and numbers[-1] < extent:
         # A table takes less time than searching for each.
         table = np.zeros(extent, np.int64)
         table[numbers] = np.arange(len(numbers))
-        places = table.take(wanted, mode="clip")
+        places = table.take(sought, mode="clip")
     else:
-        places = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
-    return places if np.array_equal(numbers[places], wanted) else None
+        places = np.minimum(np.searchsorted(numbers, sought), len(numbers) - 1)
+    return places if np.array_equal(numbers[places], sought) else None
 
 
 def rounded_up(count: int) -> int:

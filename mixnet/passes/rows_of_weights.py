@@ -43,11 +43,11 @@ def weights_by_matrix(
             refused.add(weight)
     while more := {each for pair in pairs if refused & set(pair) for each in pair} - refused:
         refused |= more
-    found: dict[str, list[str]] = {}
+    by_matrix: dict[str, list[str]] = {}
     for matrix, weight in pairs:
         if matrix not in refused:
-            found.setdefault(matrix.name, []).append(weight.name)
-    return {name: sorted(each) for name, each in found.items()}
+            by_matrix.setdefault(matrix.name, []).append(weight.name)
+    return {name: sorted(each) for name, each in by_matrix.items()}
 
 
 def _entries_by_row(graph: Graph, weights: Collection[str]) -> dict[Entry, Node]:

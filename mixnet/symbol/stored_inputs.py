@@ -118,9 +118,8 @@ class StoredInputs:
         if places is None:
             return columns
         for name, weight in zip(names, weights, strict=True):
-            gradient: Any = self._gradients[name]
             request = self._requests.get(name, "null")
-            rows_read[self.places[name]] = RowsRead(weight, gradient, request)
+            rows_read[self.places[name]] = RowsRead(weight, self._gradients[name], request)
         return host_indices(places, columns.context)
 
     def in_graph(self, graph: Graph) -> Graph:
@@ -142,7 +141,7 @@ class RowsRead:
         request: how the gradient is written.
     """
 
-    def __init__(self, weight: RowSparseNDArray, gradient: RowSparseNDArray | None, request: str):
+    def __init__(self, weight: RowSparseNDArray, gradient: NDArray | None, request: str):
         self.rows = unrecorded(weight._rows_with_room)
         self._numbers = weight._aux[0].asnumpy()
         self._gradient, self._adds = gradient, request == "add"
@@ -153,7 +152,7 @@ class RowsRead:
 
     def write_gradient(self) -> None:
         """Write, or add, the gradient of the rows to that of the weight, after backward."""
-        if self.mark is None or self._gradient is None:
+        if self.mark is None or not isinstance(self._gradient, RowSparseNDArray):
             return
         computed = NDArray._wrap(self.mark.gradient._read())
         gradient = rows_in_room(computed, self._numbers, self._gradient.shape)

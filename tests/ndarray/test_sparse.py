@@ -644,12 +644,12 @@ def test_a_copy_keeps_the_room_for_more_rows() -> None:
 @each_record("extent", [50, 10**9])
 def test_places_among_numbers(extent: int) -> None:
     numbers = np.array([2, 3, 7, 40])
-    wanted = np.array([40, 2, 2, 7, 3])
-    places = sparse_array.places_among(numbers, wanted, extent)
+    sought = np.array([40, 2, 2, 7, 3])
+    places = sparse_array.places_among(numbers, sought, extent)
     assert places is not None
     assert places.tolist() == [3, 0, 0, 2, 1]
     for other in (1, 4, 41, -1, extent, extent + 7):
         assert sparse_array.places_among(numbers, np.array([2, other]), extent) is None
-    assert sparse_array.places_among(numbers[:0], wanted, extent) is None
-    assert sparse_array.distinct(wanted).tolist() == numbers.tolist()
-    assert sparse_array.distinct(wanted[:0]).tolist() == []
+    assert sparse_array.places_among(numbers[:0], sought, extent) is None
+    assert sparse_array.distinct(sought).tolist() == numbers.tolist()
+    assert sparse_array.distinct(sought[:0]).tolist() == []
