@@ -8,7 +8,7 @@ from typing import Any
 
 from mixnet.context import Context
 from mixnet.kvstore.compression import Compression, check_compressible, state_shapes
-from mixnet.kvstore.local import Key, LocalStore, _plain
+from mixnet.kvstore.local import Key, LocalStore, _plain, with_sum_recorded
 from mixnet.kvstore.steps import StepsInOne
 from mixnet.ndarray.create import zeros
 from mixnet.ndarray.ndarray import NDArray
@@ -72,8 +72,10 @@ class DeviceStore(LocalStore):
         values = {key: [_plain(each) for each in group] for key, group in groups.items()}
         if self._compression is not None:
             return [self._compressed_sum(key, group, priority) for key, group in values.items()]
+        values = {key: with_sum_recorded(group) for key, group in values.items()}
         several = {key: group for key, group in values.items() if len(group) > 1}
-        sums = dict(zip(several, all_reduce(list(several.values()), priority), strict=True))
+        reduced = all_reduce(list(several.values()), priority) if several else ()
+        sums = dict(zip(several, reduced, strict=True))
         return [sums.get(key, group) for key, group in values.items()]
 
     def _compressed_sum(self, key: Key, group: list[Value], priority: int) -> list[Value]:

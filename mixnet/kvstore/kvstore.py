@@ -22,6 +22,7 @@ from mixnet.kvstore.compression import compression
 from mixnet.kvstore.device import DeviceStore
 from mixnet.kvstore.local import Key, LocalStore
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.sparse_array import distinct
 from mixnet.optimizer import Optimizer, Updater, get_updater
 from mixnet.optimizer.updater import states_of
 from mixnet.process.overridden import Methods
@@ -236,7 +237,7 @@ class KVStore(KVStoreBase):
                 f"row_sparse_pull: {len(row_ids)} row_ids for {count} arrays in out; give one for all, or "
                 f"one for each."
             )
-        rows = [np.unique(each.asnumpy().astype(np.int64)) for each in row_ids]
+        rows = [distinct(each.asnumpy().astype(np.int64)) for each in row_ids]
         rows = rows * count if len(rows) == 1 else rows
         for name, arrays in outs.items():
             self.handle.pull_rows(name, arrays, rows[: len(arrays)])

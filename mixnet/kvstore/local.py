@@ -7,15 +7,19 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import MXNetError, ShapeError
 from mixnet.context import Context, cpu
 from mixnet.kvstore.compression import Compression
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.row_sparse_array import RowSparseNDArray, sum_of_rows
-from mixnet.ndarray.sparse_array import host_indices
+from mixnet.ndarray.row_sparse_array import RowSparseNDArray, rows_in_room, sum_of_rows
+from mixnet.ndarray.sparse_array import rounded_up
+from mixnet.ops.registry import find
 from mixnet.optimizer.updater import update_all
 from mixnet.runtime.devices.collective import broadcast, sum_on_host
+from mixnet.runtime.record.record import record
 from mixnet.runtime.value.undo import all_or_nothing
 from mixnet.runtime.value.value import Value
 
@@ -152,8 +156,7 @@ class LocalStore:
                         f"row_sparse_pull writes to row_sparse arrays; out of key {key} is dense."
                     )
                 data = self.rows(key, row_ids).as_in_context(out.context).astype(out.dtype)
-                indices = host_indices(row_ids, out.context)
-                out._replace(RowSparseNDArray._make(data, (indices,), stored.shape))
+                out._replace(rows_in_room(data, row_ids, stored.shape))
 
     def compress(self, compression: Compression) -> None:
         """Compress gradients.
@@ -201,8 +204,13 @@ class LocalStore:
         return {key: self.stored[key] for key in keys}
 
     def rows(self, key: Key, row_ids: Any) -> NDArray:
-        """Rows of a row_sparse value by their numbers, 0 where one is not stored."""
-        rows: NDArray = self.check(key)._rows_at(row_ids)
+        """Rows of a row_sparse value by their numbers, 0 where one is not stored.
+
+        There may be others behind them: then batches with nearly as many rows share programs.
+        """
+        room = rounded_up(len(row_ids))
+        padded = np.append(row_ids, row_ids[-1:].repeat(room - len(row_ids)))
+        rows: NDArray = self.check(key)._rows_at(padded)
         return rows
 
     def set_updater(self, updater: Updater) -> None:
@@ -222,7 +230,7 @@ class LocalStore:
 
     def sum(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> list[list[Value]]:
         """For each key the sum of its dense arrays, on one or several contexts, home first."""
-        values = [[_plain(each) for each in group] for group in groups.values()]
+        values = [with_sum_recorded([_plain(each) for each in group]) for group in groups.values()]
         several = [group for group in values if len(group) > 1]
         sums = iter(sum_on_host(several, cpu(0), priority) if several else ())
         return [[next(sums)] if len(group) > 1 else group for group in values]
@@ -298,6 +306,19 @@ def _plain(array: NDArray) -> Value:
     """The value detached from the tape."""
     value = array._read()
     return value if value.node is None else value.alias()
+
+
+def with_sum_recorded(group: list[Value]) -> list[Value]:
+    """Only the sum of values, added in the order given, if they are on one context; the values if not."""
+    first, *others = group
+    if not others or first.spec.dtype == np.bool_:
+        return group
+    if any(each.spec is not first.spec for each in others):
+        return group
+    total = first
+    for each in others:
+        (total,) = record(find("elemwise_add"), (), (), (total, each))
+    return [total]
 
 
 def _moved(value: Value, context: Context) -> Value:

@@ -13,10 +13,10 @@ import jax.numpy as jnp
 from mixnet.base import AttributeValueError, CheckError, OperatorTypeError, ShapeError, SizeError
 from mixnet.metric.evaluation import Batch, EvalMetric, check_label_shapes, pairs
 from mixnet.metric.registry import alias, register
-from mixnet.metric.totals import as_classes, measure, measured
+from mixnet.metric.totals import as_classes, counted, measure
 
 
-def counted(hits: Any, size: int) -> Any:
+def share(hits: Any, size: int) -> Any:
     """A sum, of what is true or of numbers, and a count."""
     return jnp.stack([jnp.sum(hits, dtype=jnp.float64), jnp.float64(size)])
 
@@ -27,7 +27,7 @@ def right_classes(label, pred, *, axis: int):
     if pred.shape != label.shape:
         pred = jnp.argmax(pred, axis)
     predicted, known = (as_classes(each).reshape(-1) for each in (pred, label))
-    return counted(predicted == known, pred.size)
+    return share(predicted == known, pred.size)
 
 
 @register
@@ -65,7 +65,7 @@ class Accuracy(EvalMetric):
         """
         for label, pred in pairs(labels, preds):
             self._mx_check(label.shape, pred.shape)
-            self._mx_add(measured(right_classes, [label, pred], axis=self.axis), [pred])
+            self._mx_add(counted(right_classes, [label, pred], axis=self.axis), [pred])
 
     def _mx_check(self, label: tuple[int, ...], pred: tuple[int, ...]) -> None:
         """Raise unless there is one class number for each label."""
@@ -94,9 +94,9 @@ def right_among(label, pred, *, top_k: int):
     pred = pred.astype(jnp.float32)
     label = as_classes(label).reshape(-1)
     if pred.ndim == 1:
-        return counted(jnp.argsort(pred).astype(jnp.int32) == label, pred.size)
+        return share(jnp.argsort(pred).astype(jnp.int32) == label, pred.size)
     _, best = jax.lax.top_k(pred, top_k)
-    return counted(best.astype(jnp.int32) == label[:, None], pred.shape[0])
+    return share(best.astype(jnp.int32) == label[:, None], pred.shape[0])
 
 
 @register
@@ -149,4 +149,4 @@ class TopKAccuracy(EvalMetric):
                 raise AttributeValueError(
                     f"TopKAccuracy: top_k={self.top_k} is out of bounds for {pred.shape[-1]} classes."
                 )
-            self._mx_add(measured(right_among, [label, pred], top_k=self.top_k), [pred])
+            self._mx_add(counted(right_among, [label, pred], top_k=self.top_k), [pred])

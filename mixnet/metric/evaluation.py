@@ -115,12 +115,14 @@ class EvalMetric:
     _mx_earlier: Totals | None = None
     """On the devices: before that, for all time alone."""
 
-    def _mx_add(self, numbers: NDArray, predictions: Sequence[Any]) -> None:
-        """Add a sum and a count, float64 on a device."""
+    def _mx_add(self, numbers: NDArray | np.ndarray, predictions: Sequence[Any]) -> None:
+        """Add a sum and a count, float64 on a device or the host."""
         pending = self._mx_pending
         if pending is None:  # a class of a program that does not call ``reset``
             pending = self._mx_pending = Totals()
         pending.add(numbers)
+        if isinstance(numbers, np.ndarray):
+            return
         for each in predictions:
             if isinstance(each, NDArray) and each._value.node is not None:
                 return  # in training: the step runs what is recorded

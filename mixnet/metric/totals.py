@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from operator import add
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -19,8 +20,10 @@ from mixnet.ndarray.invoke import make_function
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
 from mixnet.process.interrupt import Deferred
+from mixnet.runtime.devices.host_value import HostValue
+from mixnet.runtime.interpret import on_numpy
 from mixnet.runtime.record.record import flush
-from mixnet.runtime.value.value import from_host
+from mixnet.runtime.value.value import Spec, from_host
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -45,6 +48,46 @@ def measured(op: Op, arrays: Sequence[NDArray], **attributes: Any) -> NDArray:
         return _function(op)(*[each.as_in_context(context) for each in arrays], **attributes)
 
     return unrecorded(record)
+
+
+def counted(op: Op, arrays: Sequence[NDArray], **attributes: Any) -> NDArray | np.ndarray:
+    """``measured``, or the numbers themselves where the host has the arrays already and they are small.
+
+    Args:
+        op: a measure that gives whole numbers: they are the same wherever they are computed.
+        arrays: the arrays.
+        attributes: of the measure.
+    """
+    contents, specs, size = [], [], 0
+    for each in arrays:
+        spec = each._value.spec
+        size += spec.nbytes
+        content = known_content(each) if size <= _MOST_BYTES_ON_HOST else None
+        if content is None:
+            return measured(op, arrays, **attributes)
+        contents.append(content)
+        specs.append(spec)
+    run = _on_host(op, tuple(specs), tuple(attributes.items()))
+    if run is None:
+        return measured(op, arrays, **attributes)
+    numbers: np.ndarray = run(*contents)[0]
+    return numbers
+
+
+_MOST_BYTES_ON_HOST = 1 << 16
+"""The size of arrays up to which computing takes less time than recording."""
+
+
+@lru_cache(1000)
+def _on_host(
+    op: Op, specs: tuple[Spec, ...], attributes: tuple[tuple[str, Any], ...]
+) -> Callable[..., list[np.ndarray]] | None:
+    """A measure as a function of NumPy arrays that returns a list with its numbers."""
+    known = [jax.ShapeDtypeStruct(spec.shape, spec.dtype) for spec in specs]
+    try:
+        return on_numpy.compiled(partial(op.function, **dict(attributes)), *known)
+    except on_numpy.NoRuleError:
+        return None
 
 
 def as_array(source: ArrayLike | NDArray) -> NDArray:
@@ -74,27 +117,46 @@ def as_classes(numbers: Any, where: Callable[..., Any] = jnp.where) -> Any:
     return numbers.astype(np.int32)
 
 
+def known_content(source: NDArray) -> np.ndarray | None:
+    """The content of a dense array if the host has it already; None if it would have to wait."""
+    if source._is_sparse:
+        return None
+    value = source._value if source._link is None else source._read()
+    array = value.host_array if type(value) is HostValue else None
+    if array is None:
+        array = value.array
+        if array is None or value.spec.context.device_type != "cpu" or not array.is_ready():
+            return None
+    return np.asarray(array)
+
+
 def classes_on_host(source: NDArray) -> np.ndarray | None:
     """``as_classes`` of an array if the host has it already; None if it would have to wait."""
-    if source._is_sparse or source.context.device_type != "cpu":
+    content = known_content(source)
+    if content is None:
         return None
-    array = source._read().array
-    if array is None or not array.is_ready():
-        return None
-    classes: np.ndarray = as_classes(np.asarray(array), np.where)
+    classes: np.ndarray = as_classes(content, np.where)
     return classes
+
+
+Sums = dict[tuple[Context | None, tuple[int, ...], int], NDArray | np.ndarray]
+"""Sums by context, None for the host, by shape and by thread."""
 
 
 class Totals:
     """Numbers that are added up on each device, separately for each shape of arrays and each thread."""
 
     def __init__(self) -> None:
-        self._sums: dict[tuple[Context, tuple[int, ...], int], NDArray] = {}
+        self._sums: Sums = {}
 
-    def add(self, numbers: NDArray) -> None:
-        """Add an array of float64 numbers; nothing waits for them."""
-        key = (numbers.context, numbers.shape, get_ident())
+    def add(self, numbers: NDArray | np.ndarray) -> None:
+        """Add an array of float64 numbers, on a device or the host; nothing waits for them."""
+        context = None if isinstance(numbers, np.ndarray) else numbers.context
+        key = (context, numbers.shape, get_ident())
         before = self._sums.get(key)
+        if isinstance(numbers, np.ndarray):
+            self._sums[key] = numbers if before is None else before + numbers
+            return
         if before is None:
             # Zeros from the host: the first batch then runs the same program as the others.
             before = NDArray._wrap(from_host(np.zeros(numbers.shape), numbers.context))
@@ -116,10 +178,12 @@ class Totals:
             return
         sums, self._sums = self._sums, {}
         try:
-            flush("metric read")
+            if any(context is not None for context, _, _ in sums):
+                flush("metric read")
             totals: dict[tuple[int, ...], np.ndarray] = {}
             for (_, shape, _), each in sums.items():
-                totals[shape] = totals.get(shape, 0) + each.asnumpy()
+                numbers = each if isinstance(each, np.ndarray) else each.asnumpy()
+                totals[shape] = totals.get(shape, 0) + numbers
             with Deferred():
                 for total in totals.values():
                     receive(total)
@@ -128,7 +192,7 @@ class Totals:
             self._put_back(sums)
             raise
 
-    def _put_back(self, sums: dict[tuple[Context, tuple[int, ...], int], NDArray]) -> None:
+    def _put_back(self, sums: Sums) -> None:
         if not self._sums:
             self._sums = sums
             return

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from mixnet.kvstore import KVStoreBase
 from mixnet.kvstore.kvstore import takes_all_at_once
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer.updater import call_updater, update_all
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 _MOST_ELEMENTS = 16 * 1024 * 1024  # of a parameter that a local store updates
 Lists = Sequence[Sequence[Any]]
@@ -96,6 +100,31 @@ def _trained(
         for i, (name, arrays, gradients) in enumerate(triples)
         if gradients[0] is not None
     ]
+
+
+def _pull_rows(
+    param_arrays: Lists,
+    param_names: Sequence[str],
+    rows: Mapping[str, Any],
+    kvstore: Any,
+    logger: logging.Logger | ModuleType,
+) -> None:
+    """Let the store write rows of row_sparse parameters to the arrays of the devices.
+
+    Args:
+        param_arrays: for every parameter its arrays, one a device.
+        param_names: the keys of the store.
+        rows: by the names of parameters, the numbers of the rows.
+        kvstore: the store.
+        logger: gets a warning where a parameter is dense.
+    """
+    for name, numbers in rows.items():
+        i = param_names.index(name)
+        parts = param_arrays[i]
+        if parts[0].stype == "row_sparse":
+            kvstore.row_sparse_pull(name, parts, row_ids=numbers, priority=-i)
+        else:
+            logger.warning("sparse_row_id_fn gave rows of %s, which is %s", name, parts[0].stype)
 
 
 def _update_params_on_kvstore(

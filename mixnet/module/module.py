@@ -27,6 +27,7 @@ from mixnet.io import DataDesc
 from mixnet.model.update import (
     _create_kvstore,
     _initialize_kvstore,
+    _pull_rows,
     _update_params,
     _update_params_on_kvstore,
 )
@@ -131,6 +132,7 @@ class Module(BaseModule):
         self._updater: Any = None
         self._preload_opt_states: str | None = None
         self._grad_req: Any = None
+        self._mx_has_pulled = False
         self._reset_bind()
 
     # ---- files ----------------------------------------------------------------------------------
@@ -499,8 +501,10 @@ class Module(BaseModule):
         training = self.for_training if is_train is None else is_train
         if training and self._updater is not None and not self._updater.states:
             self._mx_make_states()
-        # What came before, as a metric, stays a program of its own: this one is the same each time.
-        flush("Module.forward")
+        if not self._mx_has_pulled:  # rows that were pulled belong to the step
+            # What came before, as a metric, stays a program of its own: this one is the same each time.
+            flush("Module.forward")
+        self._mx_has_pulled = False
         data, labels = descriptions_of(
             data_batch, self._data_shapes, self._label_shapes, self._mx_labels_of_symbol
         )
@@ -607,16 +611,10 @@ class Module(BaseModule):
                 f"sparse_row_id_fn must return a dict from parameters to row numbers, not "
                 f"{type(rows).__name__}."
             )
+        flush("Module.prepare")
         group = self._exec_group
-        for name, numbers in rows.items():
-            i = group.param_names.index(name)
-            parts = group.param_arrays[i]
-            if parts[0].stype != "row_sparse":
-                self.logger.warning(
-                    "sparse_row_id_fn gave rows of %s, which is %s", name, parts[0].stype
-                )
-            else:
-                self._kvstore.row_sparse_pull(name, parts, row_ids=numbers, priority=-i)
+        _pull_rows(group.param_arrays, group.param_names, rows, self._kvstore, self.logger)
+        self._mx_has_pulled = True
 
     # ---- states of the optimizer ----------------------------------------------------------------
 

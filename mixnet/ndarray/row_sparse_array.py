@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from mixnet.ndarray.sparse_array import (
     BaseSparseNDArray,
     host_indices,
     out_of_range,
+    places_among,
     rounded_up,
 )
 from mixnet.ops.registry import find
@@ -93,6 +95,25 @@ class RowSparseNDArray(BaseSparseNDArray):
         """Rows and their numbers; rows whose number is beyond the last row are dropped."""
         room = self._room
         return (self._data, self._aux[0]) if room is None else (room.rows, room.numbers)
+
+    def _with_stored(self, change: Callable[[NDArray], NDArray]) -> Self:
+        room = self._room
+        if room is None:
+            return super()._with_stored(change)
+        changed = self._make(change(room.rows), self._aux, self.shape)
+        changed._stored, changed._room = None, _Room(changed._data, room.numbers, room.count)
+        return changed
+
+    def _rows_with_room(self) -> NDArray:
+        """The stored rows with others behind them, a rounded number in all."""
+        if self._room is not None:
+            return self._room.rows
+        count = self._data.shape[0]
+        room = rounded_up(count)
+        if room == count:
+            return self._data
+        where = host_indices(np.minimum(np.arange(room), count - 1), self.context)
+        return invoke(find("_take_rows"), (self._data, where), {})
 
     @property
     def stype(self) -> str:
@@ -183,11 +204,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         if self._has_all_rows():
             numbers = np.asarray(rows)
             return numbers if ((numbers >= 0) & (numbers < self.shape[0])).all() else None
-        stored = self._aux[0].asnumpy()
-        places = np.searchsorted(stored, rows)
-        if len(stored) and (stored[np.minimum(places, len(stored) - 1)] == rows).all():
-            return places
-        return None
+        return places_among(self._aux[0].asnumpy(), np.asarray(rows), self.shape[0])
 
     def _put_rows(self, rows: ArrayLike, data: NDArray) -> None:
         """Store these rows, in place of those that were there."""
@@ -288,11 +305,25 @@ def sum_of_rows(pairs: Any, shape: tuple[int, ...]) -> RowSparseNDArray:
     unused = np.full(room - len(places), room)
     where = host_indices(np.concatenate([places, unused]), context)
     total = invoke(find("_sum_rows"), (data, where), {"count": room})
-    result: RowSparseNDArray = RowSparseNDArray._make(total, (host_indices(union, context),), shape)
-    if room > len(union):
-        spare = np.full(room - len(union), extent)
-        numbers_in_room = host_indices(np.concatenate([union, spare]), context)
-        result._stored, result._room = None, _Room(total, numbers_in_room, len(union))
+    return rows_in_room(total, union, shape)
+
+
+def rows_in_room(rows: NDArray, numbers: np.ndarray, shape: tuple[int, ...]) -> RowSparseNDArray:
+    """A row_sparse array of the first of these rows, as many as there are numbers.
+
+    Args:
+        rows: the rows, and any others behind them.
+        numbers: of the stored rows, rising.
+        shape: of the array.
+    """
+    context, count, room = rows.context, len(numbers), rows.shape[0]
+    result: RowSparseNDArray = RowSparseNDArray._make(
+        rows, (host_indices(numbers, context),), shape
+    )
+    if room > count:
+        spare = np.full(room - count, shape[0])
+        numbers_in_room = host_indices(np.concatenate([numbers, spare]), context)
+        result._stored, result._room = None, _Room(rows, numbers_in_room, count)
     return result
 
 

@@ -195,8 +195,7 @@ def _keep_zero(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any
     array = arrays[0]
     if not array._is_sparse:
         return NotImplemented
-    data = invoke(op, (array._data,), dict(attributes))
-    return array._make(data, array._aux, array.shape)
+    return array._with_stored(lambda data: invoke(op, (data,), dict(attributes)))
 
 
 @rule("zeros_like")

@@ -20,12 +20,12 @@ def read_by_values(graph: Graph, names: Collection[str]) -> set[str]:
         graph: the graph of a symbol.
         names: its variables that are csr matrices.
     """
-    matrices = _matrices(graph, names)
+    matrices = csr_matrices(graph, names)
     others = {matrices[head] for head in graph.heads if head in matrices}
     for node in graph.nodes:
         if Entry(node) in matrices:
             continue
-        read = node.inputs[1:] if _is_product(node) else node.inputs
+        read = node.inputs[1:] if is_product(node) else node.inputs
         others |= {matrices[entry] for entry in read if entry in matrices}
     return {variable.name for variable in matrices.values() if variable not in others}
 
@@ -49,7 +49,7 @@ def with_stored_values(graph: Graph, shapes: Mapping[str, tuple[int, ...]]) -> S
         graph: the graph of a symbol.
         shapes: shapes of the matrices by name, all of ``read_by_values``.
     """
-    matrices = _matrices(graph, shapes)
+    matrices = csr_matrices(graph, shapes)
     parts = {
         variable: [Node(None, name=f"{variable.name}_{part}") for part in _PARTS]
         for variable in matrices.values()
@@ -80,7 +80,7 @@ def with_stored_values(graph: Graph, shapes: Mapping[str, tuple[int, ...]]) -> S
 _PARTS = ("values", "columns", "rows")
 
 
-def _matrices(graph: Graph, names: Collection[str]) -> dict[Entry, Node]:
+def csr_matrices(graph: Graph, names: Collection[str]) -> dict[Entry, Node]:
     """The csr matrices of the graph, each with the variable whose positions it has."""
     matrices = {}
     for node in graph.nodes:
@@ -99,6 +99,7 @@ def _keeps_zeros(node: Node) -> bool:
     return op.storage.output(["csr"], op.keywords(node.statics, node.scalars)) == "csr"
 
 
-def _is_product(node: Node) -> bool:
+def is_product(node: Node) -> bool:
+    """Whether a node multiplies matrices, the right one as it is."""
     product = find("dot")
     return node.op is product and not product.keywords(node.statics)["transpose_b"]

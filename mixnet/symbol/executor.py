@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import copy
 import functools
-import itertools
 import math
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,10 +24,8 @@ from mixnet.base import (
     UnknownNameError,
 )
 from mixnet.context import Context
-from mixnet.graph.graph import Graph
 from mixnet.graph.node import Node, topological
 from mixnet.ndarray import sparse
-from mixnet.ndarray.csr_array import CSRNDArray
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
 from mixnet.passes.complete_shapes import complete_shapes
@@ -42,14 +39,13 @@ from mixnet.process.locks import cached_property
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph, draw_for, graph_op, move_states
 from mixnet.runtime.trace.placed import PlacedGraph
 from mixnet.runtime.value.state import with_variables
+from mixnet.runtime.value.undo import all_or_nothing
 from mixnet.runtime.value.value import Value
 from mixnet.symbol.custom import OwnOperators, calls_own_operators
 from mixnet.symbol.executable import executable_graph, unplaced_graph
 from mixnet.symbol.monitored import Monitor
+from mixnet.symbol.stored_inputs import RowsRead, StoredInputs
 from mixnet.symbol.symbol import Symbol
-
-if TYPE_CHECKING:
-    from mixnet.passes.stored_values import StoredValues
 
 
 class Bound(NamedTuple):
@@ -110,10 +106,10 @@ class Executor:
         stypes = infer_storage(symbol.graph, {name: array.stype for name, array in arrays.items()})
         self._storage = [stypes.get(head, "default") for head in symbol.graph.heads]
         self._is_cut = bool(self._groups) or is_cut(symbol.graph, ctx)
-        self._matrices: dict[str, CSRNDArray] = {} if self._is_cut else self._find_matrices()
-        self._part_order: dict[str, list[int]] = {}
-        if self._matrices:
-            self._part_order = self._with_stored_values(symbol.graph).order
+        self._stored = StoredInputs(
+            symbol.graph, self._arg_dict, self._grad_dict, self._requests, whole=self._is_cut
+        )
+        self._rows_read: list[RowsRead] = []
         if self._groups:
             self.placed_graph(False)  # a group without a device is an error here
         if calls_own_operators(symbol.graph):
@@ -205,10 +201,11 @@ class Executor:
 
     def graph_op(self, training: bool) -> GraphOp:
         """The operator that runs the whole graph."""
-        return self._graph_op(training, self._inputs())
+        inputs, _ = self._stored.read()
+        return self._graph_op(training, [*inputs, *self._aux_dict.values()])
 
     def _graph_op(self, training: bool, inputs: Sequence[NDArray]) -> GraphOp:
-        key = training, *[inputs[self._places[name]].shape for name in self._matrices]
+        key = training, *[inputs[i].shape for i in self._stored.varying]
         if key not in self._ops:
             known = [(array.shape, array._spec.dtype) for array in inputs]
             facts = Facts(self._ctx.device.platform, known)
@@ -217,38 +214,6 @@ class Executor:
                 name = self._symbol.name or "group"
                 self._ops[key] = graph_op(graph, name, self._recompute)
         return self._ops[key]
-
-    def _find_matrices(self) -> dict[str, CSRNDArray]:
-        """The csr arguments without gradients that the graph can read as stored values."""
-        matrices = {
-            name: array
-            for name, array in self._arg_dict.items()
-            if isinstance(array, CSRNDArray)
-            and (self._grad_dict[name] is None or self._requests.get(name, "null") == "null")
-        }
-        if not matrices:
-            return {}
-        from mixnet.passes.stored_values import read_by_values  # few programs need it
-
-        names = read_by_values(self._symbol.graph, matrices)
-        return {name: array for name, array in matrices.items() if name in names}
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        """Where each argument, or the first of its stored values, is among ``_inputs()``."""
-        counts = [3 if name in self._matrices else 1 for name in self._arg_dict]
-        return dict(zip(self._arg_dict, itertools.accumulate(counts, initial=0), strict=False))
-
-    def _inputs(self) -> list[NDArray]:
-        """The arrays that the graph reads: arguments, of matrices their stored values, then states."""
-        inputs: list[NDArray] = []
-        for name, array in self._arg_dict.items():
-            if name in self._matrices:
-                parts = self._matrices[name]._stored()
-                inputs += [parts[i] for i in self._part_order[name]]
-            else:
-                inputs.append(array)
-        return [*inputs, *self._aux_dict.values()]
 
     def _complete(self) -> Symbol:
         """The symbol with constants of open shapes as the arrays' shapes make them.
@@ -259,14 +224,7 @@ class Executor:
         watched = () if self._monitor is None else self._monitor.entries
         symbol = Symbol((*self._symbol._heads, *watched))
         graph = self._own_operators.in_graph(complete_shapes(symbol.graph, shapes))
-        if self._matrices:
-            graph = self._with_stored_values(graph).graph
-        return Symbol(graph.heads)
-
-    def _with_stored_values(self, graph: Graph) -> StoredValues:
-        from mixnet.passes.stored_values import with_stored_values
-
-        return with_stored_values(graph, {n: each.shape for n, each in self._matrices.items()})
+        return Symbol(self._stored.in_graph(graph).heads)
 
     def placed_graph(self, training: bool) -> PlacedGraph:
         """The graph in parts, which runs instead if ``group2ctx`` was given or shapes depend on values."""
@@ -343,13 +301,15 @@ class Executor:
 
     def _computed(self, record: bool, training: bool) -> tuple[list[Value], list[Value]]:
         """Outputs, on the tape with ``record``, and what a monitor watches besides."""
-        handles = self._inputs()
+        inputs, rows_read = self._stored.read()
+        handles = [*inputs, *self._aux_dict.values()]
         values = []
         for handle in handles:
             values.append(handle._value if handle._link is None else handle._read())
-        variables = self._variables(values) if record else {}
+        variables = self._variables(values, rows_read) if record else {}
         if record:
             self._values_read = self._references(values)
+            self._rows_read = list(rows_read.values())
         with RecordingScope(record, training):
             outputs = with_variables(
                 variables, functools.partial(self._run, training, handles, values)
@@ -360,7 +320,9 @@ class Executor:
         number = self._symbol.num_outputs
         return outputs[:number], outputs[number:]
 
-    def _variables(self, values: list[Value]) -> dict[Value, Node]:
+    def _variables(
+        self, values: list[Value], rows_read: Mapping[int, RowsRead]
+    ) -> dict[Value, Node]:
         """The variables of the tape, arguments with gradients, each with its node.
 
         These are the values themselves: an alias would hold their buffers, which the update of parameters
@@ -368,6 +330,8 @@ class Executor:
         """
         variables: dict[Value, Node] = {}
         for position, mark in self._marks:
+            if position in rows_read:
+                mark = rows_read[position].mark or mark
             if values[position] in variables:  # two arguments with one content
                 values[position] = values[position].alias()
             variables[values[position]] = Node(None, mark, (), (), "variable")
@@ -377,7 +341,7 @@ class Executor:
     def _marks(self) -> list[tuple[int, Mark]]:
         """The marks of the arguments with gradients, with their positions."""
         marks = []
-        for name, position in self._places.items():
+        for name, position in self._stored.places.items():
             gradient, request = self._grad_dict[name], self._requests.get(name, "null")
             if gradient is not None and request != "null":
                 marks.append((position, Mark(gradient, request)))
@@ -442,19 +406,29 @@ class Executor:
                 gradient = gradient.as_in_context(head.context).astype(head.dtype, copy=False)
             pairs.append((head, gradient))
         if pairs:
-            run_backward(
+            run = functools.partial(
+                run_backward,
                 [h for h, _ in pairs],
                 [g for _, g in pairs],
                 retain_graph=True,
                 train_mode=bool(is_train),
             )
+            if self._rows_read:
+                all_or_nothing(functools.partial(self._run_and_write_rows, run))
+            else:
+                run()
             if self._monitor is not None and not self._is_cut:
                 self._watch_backward(gradients)
+
+    def _run_and_write_rows(self, run: Callable[[], None]) -> None:
+        run()
+        for each in self._rows_read:
+            each.write_gradient()
 
     @cached_property
     def _dense(self) -> list[tuple[int, NDArray]]:
         """The dense arguments, with their positions: these may be written between forward and backward."""
-        places = self._places
+        places = self._stored.places
         return [(places[n], array) for n, array in self._arg_dict.items() if not array._is_sparse]
 
     def _references(self, values: Sequence[Value]) -> list[weakref.ref[Value]]:
@@ -552,8 +526,8 @@ class Executor:
             )
         self._monitor = Monitor(callback, self._symbol.graph, monitor_all)
         # A monitor shows what operators read, matrices as a whole.
-        self._matrices.clear()
-        for positions in ("_places", "_dense", "_marks"):
+        self._stored.read_whole()
+        for positions in ("_dense", "_marks"):
             self.__dict__.pop(positions, None)
         self._ops.clear()
         self._placed.clear()

@@ -449,3 +449,31 @@ def test_copies_of_a_device_store_go_on_from_its_values(copied: Any) -> None:
         each.pull(1, out)
         values.append(out.asnumpy().tolist())
     assert values == [[-1, -1], [0, 0]]
+
+
+@both
+def test_several_arrays_of_one_device_are_added_in_the_program_of_the_update(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for exchange in ("local.sum_on_host", "device.all_reduce"):
+        monkeypatch.delattr(f"mixnet.kvstore.{exchange}")
+    store = mx.kv.create(kind)
+    store.init(0, nd.zeros(2))
+    store._set_updater(lambda key, total, stored: stored.__iadd__(2 * total))
+    out, arrays = nd.zeros(2), [nd.array([n, 1]) for n in (1e8, 1.5, -1e8, 0.5)]
+    for _ in range(2):
+        store.push(0, arrays)
+        store.pull(0, out=out)
+    in_order = np.float32(1e8) + np.float32(1.5) - np.float32(1e8) + np.float32(0.5)
+    assert out.asnumpy().tolist() == [4 * in_order, 16]
+
+
+def test_sums_that_overflow_do_not_warn() -> None:
+    store = mx.kv.create("local")
+    store.init(0, nd.zeros(1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        store.push(0, [nd.full(1, 3e38, context) for context in CONTEXTS[:2]])
+        out = nd.zeros(1)
+        store.pull(0, out=out)
+        assert out.asnumpy().tolist() == [np.inf]

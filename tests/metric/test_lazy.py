@@ -74,6 +74,30 @@ def test_in_training_the_step_runs_the_metric() -> None:
     assert measure.get() == ("accuracy", 1.0)
 
 
+@each_record(
+    ("measure", "right", "right_of_equal"),
+    [(metric.Accuracy(), 2, 1), (metric.TopKAccuracy(2), 3, 2)],  # MXNet's numbers
+)
+def test_what_the_host_has_is_counted_at_once(
+    measure: Any, right: int, right_of_equal: int
+) -> None:
+    label = nd.array([0, 1, 2, 1])
+    scores = [[3.0, 2, 1], [1, 2, 3], [2, 3, 1], [1, 2, 0]]
+    pred = nd.array(scores)
+    equal_scores = nd.array([[0.0, 0, 0], [0, 1, 1]])
+    nd.waitall()
+    mx.runtime.reset_counters()
+    measure.update([label], [pred])
+    assert measure.get()[1] == right / 4
+    assert mx.runtime.counters()["flushes"] == {}
+    measure.reset_local()
+    measure.update([label], [_pending(scores)])
+    measure.update([nd.array([1, 1])], [equal_scores])
+    assert measure.num_inst == 6
+    assert measure.get()[1] == (right + right_of_equal) / 6
+    assert measure.get_global()[1] == (2 * right + right_of_equal) / 10
+
+
 def _pending(data: Any) -> nd.NDArray:
     """An array that has not been computed."""
     return nd.array(data) + 0

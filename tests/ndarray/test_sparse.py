@@ -12,7 +12,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd
-from mixnet.ndarray import row_sparse_array, sparse_rules
+from mixnet.ndarray import row_sparse_array, sparse_array, sparse_rules
 from mixnet.runtime.interpret.patience import compiling_at_once
 from tests.each_record import each_record
 
@@ -625,3 +625,31 @@ def test_lazy_updates_change_the_buffers_of_weight_and_states_in_one_program(sty
                 assert after["programs_compiled"] == before["programs_compiled"]
     changed = np.flatnonzero((weight.asnumpy() != 1).any(1))
     assert changed.tolist() == [1, 2, 3, 5, 6, 7]
+
+
+def test_a_copy_keeps_the_room_for_more_rows() -> None:
+    shapes = set()  # of what programs read
+    for count in (11, 12):
+        rows = [mx.nd.sparse.row_sparse_array((np.ones((count, 2)), np.arange(count)), (50, 2))]
+        total = rows[0] + rows[0]
+        for array in (total, total.copy(), -total):
+            shapes.add(array._roomy[0].shape)
+        assert (-total.copy()).indices.asnumpy().tolist() == list(range(count))
+        np.testing.assert_array_equal((-total.copy()).data.asnumpy(), np.full((count, 2), -2))
+        np.testing.assert_array_equal((-total).asnumpy()[:count], np.full((count, 2), -2))
+        assert not (-total).asnumpy()[count:].any()
+    assert shapes == {(22, 2), (24, 2)}
+
+
+@each_record("extent", [50, 10**9])
+def test_places_among_numbers(extent: int) -> None:
+    numbers = np.array([2, 3, 7, 40])
+    sought = np.array([40, 2, 2, 7, 3])
+    places = sparse_array.places_among(numbers, sought, extent)
+    assert places is not None
+    assert places.tolist() == [3, 0, 0, 2, 1]
+    for other in (1, 4, 41, -1, extent, extent + 7):
+        assert sparse_array.places_among(numbers, np.array([2, other]), extent) is None
+    assert sparse_array.places_among(numbers[:0], sought, extent) is None
+    assert sparse_array.distinct(sought).tolist() == numbers.tolist()
+    assert sparse_array.distinct(sought[:0]).tolist() == []

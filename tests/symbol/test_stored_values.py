@@ -176,3 +176,139 @@ def test_a_linear_model_of_many_features() -> None:
     right = 1 / (1 + np.exp(-1))
     expected = np.where(np.arange(20)[:, None] % 2 == [0, 1], right, 1 - right)
     np.testing.assert_allclose(module.get_outputs()[0].asnumpy(), expected, rtol=1e-5)
+
+
+def machine() -> Any:
+    """A factorization machine with a weight of each kind: ``w`` is multiplied, the squares of ``v`` too."""
+    weight, factors = sym.var("w"), sym.var("s")
+    squares = sym._internal._square_sum(factors, axis=1, keepdims=True)
+    products = sym.sum(sym.square(sym.dot(X, factors)), axis=1, keepdims=True)
+    total = sym.dot(X, weight) + products - sym.dot(sym.square(X), squares)
+    return sym.make_loss(total)
+
+
+def machine_bound(rows: int, request: str = "write") -> Any:
+    requests = {"x": "null", "w": request, "s": request}
+    return machine().simple_bind(
+        mx.cpu(),
+        requests,
+        stype_dict={"x": "csr", "w": "row_sparse", "s": "row_sparse"},
+        x=(2, rows),
+        w=(rows, 1),
+        s=(rows, 2),
+    )
+
+
+def feed(executor: Any, columns: list[int], pulled: list[int], rows: int) -> None:
+    """Two samples, ``1, 2`` and ``-1, 3``, in three columns; weights with the rows of these numbers."""
+    data = [1.0, 2.0, -1.0, 3.0]
+    places = [columns[i] for i in (0, 1, 1, 2)]
+    matrix = nd.sparse.csr_matrix((data, places, [0, 2, 4]), shape=(2, rows))
+    matrix.copyto(executor.arg_dict["x"])
+    numbers = np.array(pulled)
+    for name, content in (("w", numbers[:, None] - 2.0), ("s", weights_of(numbers))):
+        shape = (rows, content.shape[1])
+        array = nd.sparse.row_sparse_array((content, numbers), shape=shape)
+        array.copyto(executor.arg_dict[name])
+
+
+def weights_of(numbers: np.ndarray) -> np.ndarray:
+    """The rows with these numbers of ``arange(...).reshape(-1, 2) / 4 - 1``."""
+    return np.stack([2 * numbers, 2 * numbers + 1], 1) / 4.0 - 1.0
+
+
+@each_record(
+    ("request", "factor"),
+    [("write", 1), ("add", 2)],
+)
+def test_the_rows_that_a_batch_needs(request: str, factor: int) -> None:
+    executor = machine_bound(8, request)
+    feed(executor, [1, 3, 5], [1, 3, 5], 8)
+    for _ in range(2):
+        (output,) = executor.forward(is_train=True)
+        executor.backward()
+    # MXNet's numbers.
+    assert output.asnumpy().tolist() == [[-0.75], [-4.375]]
+    expected = {"s": [[2.0, 3.0], [-11.0, -11.5], [-3.0, -4.5]], "w": [[1.0], [1.0], [3.0]]}
+    for name, rows in expected.items():
+        gradient = executor.grad_dict[name]
+        assert gradient.indices.asnumpy().tolist() == [1, 3, 5]
+        np.testing.assert_array_equal(gradient.data.asnumpy(), factor * np.array(rows))
+
+
+def test_weights_of_more_rows_than_memory_has() -> None:
+    rows = 10**13
+    executor = machine_bound(rows)
+    for shift in (0, rows // 2):
+        columns = [1 + shift, 3 + shift, 5 + shift]
+        feed(executor, columns, columns, rows)
+        (output,) = executor.forward(is_train=True)
+        executor.backward()
+        assert executor.grad_dict["s"].indices.asnumpy().tolist() == columns
+        assert executor.grad_dict["w"].data.asnumpy().tolist() == [[1.0], [1.0], [3.0]]
+        if not shift:
+            assert output.asnumpy().tolist() == [[-0.75], [-4.375]]
+
+
+@each_record("pulled", [[1, 2, 3, 5, 7], [1, 3], list(range(8))])
+def test_other_rows_than_those_of_the_batch(pulled: list[int]) -> None:
+    executor = machine_bound(8)
+    feed(executor, [1, 3, 5], pulled, 8)
+    dense = [executor.arg_dict[name].asnumpy().astype("float64") for name in "xws"]
+    (output,) = executor.forward(is_train=True)
+    executor.backward()
+    matrix, weight, factors = dense
+    product = matrix @ factors
+    squares = matrix**2 @ (factors**2).sum(1, keepdims=True)
+    expected = matrix @ weight + (product**2).sum(1, keepdims=True) - squares
+    np.testing.assert_allclose(output.asnumpy(), expected, rtol=1e-6)
+    gradient = 2 * matrix.T @ product - 2 * factors * (matrix**2).sum(0)[:, None]
+    np.testing.assert_allclose(executor.grad_dict["s"].asnumpy(), gradient, rtol=1e-6)
+
+
+@each_record(
+    "symbol",
+    [
+        sym.broadcast_add(sym.dot(X, W), sym.sum(W)),
+        sym.Group([sym.dot(X, W), sym.square(W)]),
+        sym.dot(X, W) + sym.dot(X, V),
+        sym.dot(X, W) + sym.dot(Y, W),
+        sym.dot(X, sym.BlockGrad(W)),
+    ],
+)
+def test_weights_that_are_read_whole(symbol: Any) -> None:
+    names = symbol.list_arguments()
+    known = {"x": BATCHES[1][:, :3], "y": BATCHES[0][:, :3], "v": WEIGHT[:3], "w": WEIGHT[:3]}
+    executor = bound(symbol, (), **{name: known[name] for name in names})
+    weight = nd.sparse.row_sparse_array((WEIGHT[:2], [0, 2]), shape=(3, 2))
+    weight.copyto(executor.arg_dict["w"])
+    matrix = nd.sparse.csr_matrix(([1.0, 2.0, 3.0], [0, 2, 2], [0, 1, 2, 3]), shape=(3, 3))
+    matrix.copyto(executor.arg_dict["x"])
+    dense = {name: nd.array(executor.arg_dict[name].asnumpy()) for name in names}
+    expected = symbol.bind(mx.cpu(), dense).forward()
+    outputs = executor.forward()
+    equal([each.asnumpy() for each in outputs], *[each.asnumpy() for each in expected])
+
+
+def test_a_step_with_the_rows_that_prepare_pulls() -> None:
+    rows = 64
+    weight = sym.var("w", stype="row_sparse", shape=(rows, 1))
+    loss = sym.make_loss(sym.dot(sym.var("data", stype="csr"), weight))
+    module = mx.mod.Module(loss, label_names=None)
+    module.bind([("data", (2, rows))])
+    arrays = {"w": nd.ones((rows, 1)).tostype("row_sparse")}
+    module.set_params(arrays, {})
+    optimizer = mx.optimizer.create("sgd", learning_rate=1.0, rescale_grad=0.5)
+    module.init_optimizer(kvstore=mx.kv.create("local"), optimizer=optimizer)
+    expected = np.ones((rows, 1))
+    for first in (3, 20, 3):
+        columns = [first, first + 1, first + 1, first + 9]
+        data = nd.sparse.csr_matrix(([1.0, 2.0, -1.0, 3.0], columns, [0, 2, 4]), shape=(2, rows))
+        mx.runtime.reset_counters()
+        module.prepare(mx.io.DataBatch([data]), lambda batch: {"w": batch.data[0].indices})
+        module.forward_backward(mx.io.DataBatch([data]))
+        module.update()
+        # The pull belongs to the program of the step, which can then write the rows in place.
+        assert mx.runtime.counters()["flushes"].keys() <= {"Module.prepare", "Module.update"}
+        np.add.at(expected, columns, -0.5 * np.array([[1.0], [2.0], [-1.0], [3.0]]))
+    np.testing.assert_array_equal(module.get_params()[0]["w"].asnumpy(), expected)

@@ -21,7 +21,7 @@ from mixnet.process import locks
 from mixnet.runtime.devices.to_device import to_device
 from mixnet.runtime.value.memory import before_listing, logs
 from mixnet.runtime.value.state import is_on_host, state
-from mixnet.runtime.value.value import Spec, Value, aligned_empty
+from mixnet.runtime.value.value import Spec, Value, aligned_empty, from_host
 
 _moving = locks.make("host values")
 _CPU = 1  # the number of the device type
@@ -86,6 +86,15 @@ def become_host(value: Value, data: np.ndarray) -> None:
     _live.append(weakref.ref(value))
     if len(_live) > _Limit.number:
         _forget_others()
+
+
+def on_host(data: np.ndarray, context: Context) -> Value:
+    """A value with data that no one else writes to; on a CPU, it is on the host until a program needs it."""
+    if context.device_typeid != _CPU or logs or is_on_host():
+        return from_host(data, context)
+    value = Value(Spec.of(data.shape, data.dtype, context))
+    become_host(value, data)
+    return value
 
 
 _live: list[weakref.ref[Value]] = []
