@@ -67,12 +67,13 @@ def as_mxnet() -> None:
 
     Programs, libraries and pickles written for MXNet then need no change. Names of that time that NumPy
     and Python's library have lost since, such as ``np.float``, are there again, see
-    :mod:`mixnet.legacy.old_names`. ``python -m mixnet program.py`` does this for a program from outside.
+    :mod:`mixnet.legacy.old_names`; NumPy makes ragged arrays and prints numbers as it did, see
+    :mod:`mixnet.legacy.old_arrays`. ``python -m mixnet program.py`` does this for a program from outside.
 
     Raises:
         ImportError: the real MXNet has been imported already.
     """
-    from mixnet.legacy.old_names import restore  # not loaded by every program
+    from mixnet.legacy import old_arrays, old_names  # not loaded by every program
 
     package = __name__.partition(".")[0]
     present = sys.modules.get(NAME)
@@ -92,7 +93,8 @@ def as_mxnet() -> None:
     if STAND_IN not in sys.path:
         # Processes that multiprocessing spawns inherit the path; its first entry stays the program's folder.
         sys.path.insert(1, STAND_IN)
-    restore()
+    old_names.restore()
+    old_arrays.restore()
     _register_loaded()
     if _register_loaded not in after_import:
         after_import.append(_register_loaded)
