@@ -65,10 +65,26 @@ def test_a_loop_is_checked_once() -> None:
     assert job.messages == 8  # to a, b, c, and back to a
 
 
+def test_a_loop_that_something_else_interrupts_is_not_checked_in_every_step() -> None:
+    job = Job(2)
+    messages = []
+    for text in (*"aaaaa", "barrier") * 3:
+        before = job.messages
+        numbers = [job.announce(rank, text) for rank in range(2)]
+        job.deliver()
+        for member, number in zip(job.members, numbers, strict=True):
+            member.wait(number, never)
+        messages.append(job.messages - before)
+    assert messages[:6] == [2, 2, 0, 0, 0, 2]
+    # The one after the barrier, which followed the other last, and the next barrier.
+    assert messages[6:] == [2, 2, 0, 0, 0, 2] + [0, 2, 0, 0, 0, 2]
+
+
+@pytest.mark.parametrize("before", ["ababab", "aba-aab-"])
 @pytest.mark.parametrize("late", [False, True])
-def test_a_process_that_deviates_is_detected_by_all(late: bool) -> None:
+def test_a_process_that_deviates_is_detected_by_all(late: bool, before: str) -> None:
     job = Job(3)
-    for text in ("a", "b") * 3:
+    for text in before:
         numbers = [job.announce(rank, text) for rank in range(3)]
         job.deliver()
     ranks = (1, 0, 2) if late else (0, 1, 2)
