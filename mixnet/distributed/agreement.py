@@ -15,9 +15,13 @@ import zlib
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import MXNetError
+
+if TYPE_CHECKING:
+    from mixnet.runtime.value.value import Spec
 
 LONGEST_TEXT = 600  # characters of a description that an error shows
 _LONGEST_LINE = 300  # characters of a file's path and line, which it shows as well
@@ -51,6 +55,23 @@ class Description:
     def called_at(self, line: str | None) -> str:
         """The text and the line that called the exchange, shortened."""
         return self.text[:LONGEST_TEXT] + (f" at {line[-_LONGEST_LINE:]}" if line else "")
+
+
+@lru_cache(maxsize=4096)
+def described(
+    name: str, labels: tuple[Any, ...], specs: tuple[Spec, ...], purpose: str
+) -> Description:
+    """The description of an exchange of arrays.
+
+    Args:
+        name: of the operation.
+        labels: of the arrays, such as their keys; or none.
+        specs: of the arrays.
+        purpose: the end of the text.
+    """
+    keys = [f"{label!r} " for label in labels] or [""] * len(specs)
+    parts = [f"{key}{spec.shape} {spec.dtype.name}" for key, spec in zip(keys, specs, strict=True)]
+    return Description(f"{name} of {', '.join(parts)}{purpose}")
 
 
 class DisagreementError(MXNetError):
@@ -173,7 +194,7 @@ def _difference(texts: dict[str, str]) -> str:
     return (
         f"The workers come to different exchanges, which cannot be added up. {parts}. Push the same "
         f"keys, of the same shapes and dtypes, in the same order in all workers (keys of one call may "
-        f"be in any order), and give all of them as many batches."
+        f"be in any order), give all of them as many batches, and their optimizers the same settings."
     )
 
 

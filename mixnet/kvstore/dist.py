@@ -34,9 +34,11 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.row_sparse_array import RowSparseNDArray, sum_of_rows
 from mixnet.ndarray.sparse_array import host_indices
 from mixnet.ops.schema.over_devices import Exchange
-from mixnet.optimizer import get_updater
+from mixnet.optimizer import Optimizer, Updater, get_updater
 from mixnet.runtime.devices.collective import Groups
 from mixnet.runtime.value.value import Value, from_host
+
+_MOST_UNCOMPARED = 1024  # exchanges; a comparison takes about a millisecond
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,7 @@ class OverProcesses(InJob):
         self._unsent: dict[Key, list[Value]] = {}
         self._rows: dict[Key, list[RowsOfAll]] = {}  # pushed, not in the stored value yet
         self._steps: StepsInOne = StepsOverProcesses(self, self.world)
+        self._next_comparison, self._uncompared = 0, 1  # numbers of exchanges
 
     def send_command(self, head: int, body: object) -> None:
         """Send a command to servers.
@@ -161,6 +164,22 @@ class OverProcesses(InJob):
         """Part of the descriptions of sums, by which workers with and without an updater disagree."""
         return "" if self.updater is None else ", for set_optimizer"
 
+    def _compare_updaters(self) -> None:
+        """Ask before some pushes whether all workers update with the same settings.
+
+        If a learning rate changes in one worker alone, its values differ from those of the others
+        from then on, and nothing else would show it. The first pushes are compared more often.
+        """
+        with whole_or_not_at_all():
+            count = self.world.agreement.count
+            if count < self._next_comparison:
+                return
+            self._next_comparison = count + self._uncompared
+            self._uncompared = min(2 * self._uncompared, _MOST_UNCOMPARED)
+            if isinstance(self.updater, Updater):
+                settings = _settings(self.updater.optimizer)
+                self.world.together([], _do_nothing, "update", f"all keys by {settings}")
+
     def barrier(self) -> None:
         """Wait until all workers have called this."""
         self._share_updater()
@@ -193,6 +212,7 @@ class OverProcesses(InJob):
         """A push and a pull; after some steps backward, the sums over processes and updates are
         one program.
         """
+        self._compare_updaters()
         for key in groups if self._rows else ():
             self.settle(key)
         with self._whole(groups):
@@ -301,6 +321,7 @@ class OverProcesses(InJob):
         """
         for key in groups:
             super().check(key)
+        self._compare_updaters()
         rows = {key: groups[key] for key in sorted(groups) if _are_rows(groups[key])}
         if rows:
             self._push_rows(rows, priority)
@@ -398,6 +419,26 @@ class DistStore(OverProcesses, LocalStore):
 
 class DistDeviceStore(OverProcesses, DeviceStore):
     """``dist_device_sync``: devices are summed by XLA's collectives; values are stored on devices."""
+
+
+def _do_nothing(arrays: list[Any]) -> None:
+    """The work of an exchange that only compares descriptions."""
+
+
+def _settings(optimizer: Optimizer) -> str:
+    """What must be the same in all workers."""
+    rate = optimizer.lr if optimizer.lr_scheduler is None else optimizer.lr_scheduler.base_lr
+    settings = {
+        "learning_rate": rate,
+        "wd": optimizer.wd,
+        "rescale_grad": optimizer.rescale_grad,
+        "clip_gradient": optimizer.clip_gradient,
+    }
+    texts = [
+        f"{name}={value:.6g}" if isinstance(value, (int, float)) else f"{name}={value}"
+        for name, value in settings.items()
+    ]
+    return f"{type(optimizer).__name__}({', '.join(texts)})"
 
 
 def _are_rows(group: Sequence[NDArray]) -> bool:

@@ -151,6 +151,12 @@ def test_waiting_ends_when_the_job_does() -> None:
             ('store.push("a", values["a"])', 'store.push("a", values["a"])'),
         ),
         (
+            "rate",
+            "update of all keys by SGD(learning_rate=0.1, wd=0, rescale_grad=1, clip_gradient=None)",
+            "update of all keys by SGD(learning_rate=0.2, wd=0, rescale_grad=1, clip_gradient=None)",
+            ('store.push("a", values["a"])', 'store.push("a", values["a"])'),
+        ),
+        (
             "dtype",
             "all-reduce of 'a' (3,) float32",
             "all-reduce of 'a' (3,) float64",
@@ -179,3 +185,9 @@ def test_workers_that_push_different_things(
     # The exchange that ends need not be the one that differs.
     assert "raised by" not in job.stdout
     assert "gloo" not in job.stdout
+
+
+def test_a_difference_that_the_program_does_not_wait_for_is_a_failure() -> None:
+    job = launch(2, "program_disagrees.py", "unread")
+    assert job.returncode == 1, job.stdout + job.stderr
+    assert "[rank 1] mixnet.distributed.agreement.DisagreementError" in job.stdout
