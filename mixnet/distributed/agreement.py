@@ -4,8 +4,8 @@ Exchanges must be called in the same order by all processes: otherwise one adds 
 forever, or ends the process. So each exchange has a description. If one description follows another that it
 did not follow the last time, the processes ask the scheduler whether all of them have called the same. A
 training loop repeats itself: after its first iterations no message is sent, except where something else
-comes between, such as a barrier after an epoch. All processes have the same history until they differ, so they
-expect the same next exchange, and a process that calls another one asks.
+comes between, such as a barrier after an epoch. All processes have the same history until they differ, so
+they expect the same next exchange, and a process that calls another one asks.
 """
 
 from __future__ import annotations
