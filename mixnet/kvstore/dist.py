@@ -38,7 +38,9 @@ from mixnet.optimizer import Optimizer, Updater, get_updater
 from mixnet.runtime.devices.collective import Groups
 from mixnet.runtime.value.value import Value, from_host
 
-_MOST_UNCOMPARED = 1024  # exchanges; a comparison takes about a millisecond
+# Exchanges in which the settings of the optimizers are compared: the first ones, and then a few of many.
+# Each comparison takes about a millisecond.
+_FIRST_COMPARED, _COMPARED, _COMPARED_OF = 64, 8, 1024
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,6 @@ class OverProcesses(InJob):
         self._unsent: dict[Key, list[Value]] = {}
         self._rows: dict[Key, list[RowsOfAll]] = {}  # pushed, not in the stored value yet
         self._steps: StepsInOne = StepsOverProcesses(self, self.world)
-        self._next_comparison, self._uncompared = 0, 1  # numbers of exchanges
 
     def send_command(self, head: int, body: object) -> None:
         """Send a command to servers.
@@ -161,24 +162,18 @@ class OverProcesses(InJob):
 
     @property
     def _purpose(self) -> str:
-        """Part of the descriptions of sums, by which workers with and without an updater disagree."""
-        return "" if self.updater is None else ", for set_optimizer"
-
-    def _compare_updaters(self) -> None:
-        """Ask before some pushes whether all workers update with the same settings.
+        """Part of the descriptions of sums, by which workers with and without an updater disagree.
 
         If a learning rate changes in one worker alone, its values differ from those of the others
-        from then on, and nothing else would show it. The first pushes are compared more often.
+        from then on, and nothing else would show it, so some descriptions have the settings, too.
         """
-        with whole_or_not_at_all():
-            count = self.world.agreement.count
-            if count < self._next_comparison:
-                return
-            self._next_comparison = count + self._uncompared
-            self._uncompared = min(2 * self._uncompared, _MOST_UNCOMPARED)
-            if isinstance(self.updater, Updater):
-                settings = _settings(self.updater.optimizer)
-                self.world.together([], _do_nothing, "update", f"all keys by {settings}")
+        if self.updater is None:
+            return ""
+        count = self.world.agreement.count  # the same in all workers
+        is_compared = count < _FIRST_COMPARED or count % _COMPARED_OF < _COMPARED
+        if not is_compared or not isinstance(self.updater, Updater):
+            return ", for set_optimizer"
+        return f", for set_optimizer of {_settings(self.updater.optimizer)}"
 
     def barrier(self) -> None:
         """Wait until all workers have called this."""
@@ -212,7 +207,6 @@ class OverProcesses(InJob):
         """A push and a pull; after some steps backward, the sums over processes and updates are
         one program.
         """
-        self._compare_updaters()
         for key in groups if self._rows else ():
             self.settle(key)
         with self._whole(groups):
@@ -321,7 +315,6 @@ class OverProcesses(InJob):
         """
         for key in groups:
             super().check(key)
-        self._compare_updaters()
         rows = {key: groups[key] for key in sorted(groups) if _are_rows(groups[key])}
         if rows:
             self._push_rows(rows, priority)
@@ -419,10 +412,6 @@ class DistStore(OverProcesses, LocalStore):
 
 class DistDeviceStore(OverProcesses, DeviceStore):
     """``dist_device_sync``: devices are summed by XLA's collectives; values are stored on devices."""
-
-
-def _do_nothing(arrays: list[Any]) -> None:
-    """The work of an exchange that only compares descriptions."""
 
 
 def _settings(optimizer: Optimizer) -> str:

@@ -13,6 +13,8 @@ from mixnet.distributed.agreement import Agreement, Description, DisagreementErr
 from tests.distributed.launching import PROGRAMS, launch
 from tests.waiting import join
 
+SGD = "SGD(learning_rate={rate}, wd=0, rescale_grad=1, clip_gradient=None)"
+
 
 class Job:
     """Agreements of some workers and the scheduler's questions, in one process."""
@@ -147,14 +149,14 @@ def test_waiting_ends_when_the_job_does() -> None:
         ),
         (
             "optimizer",
-            "all-reduce of 'a' (3,) float32, for set_optimizer",
+            f"all-reduce of 'a' (3,) float32, for set_optimizer of {SGD.format(rate=0.01)}",
             "all-reduce of 'a' (3,) float32",
             ('store.push("a", values["a"])', 'store.push("a", values["a"])'),
         ),
         (
             "rate",
-            "update of all keys by SGD(learning_rate=0.1, wd=0, rescale_grad=1, clip_gradient=None)",
-            "update of all keys by SGD(learning_rate=0.2, wd=0, rescale_grad=1, clip_gradient=None)",
+            f"all-reduce of 'a' (3,) float32, for set_optimizer of {SGD.format(rate=0.1)}",
+            f"all-reduce of 'a' (3,) float32, for set_optimizer of {SGD.format(rate=0.2)}",
             ('store.push("a", values["a"])', 'store.push("a", values["a"])'),
         ),
         (
