@@ -416,9 +416,9 @@ class DistDeviceStore(OverProcesses, DeviceStore):
 
 def _settings(optimizer: Optimizer) -> str:
     """What must be the same in all workers."""
-    rate = optimizer.lr if optimizer.lr_scheduler is None else optimizer.lr_scheduler.base_lr
     settings = {
-        "learning_rate": rate,
+        # Any function can be a scheduler.
+        "learning_rate": getattr(optimizer.lr_scheduler, "base_lr", optimizer.lr),
         "wd": optimizer.wd,
         "rescale_grad": optimizer.rescale_grad,
         "clip_gradient": optimizer.clip_gradient,
