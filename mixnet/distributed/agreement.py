@@ -1,10 +1,11 @@
 """Agreement: all processes of a job make the same exchanges in the same order, checked before they run.
 
 Exchanges must be called in the same order by all processes: otherwise one adds unrelated arrays, waits
-forever, or ends the process. So each exchange has a description. The first time that one description follows
-another, the processes ask the scheduler whether all of them have called the same. A training loop repeats
-itself: after its first iterations each description has one known successor, and no message is sent. All
-processes have the same history until they differ, so a process that leaves the known sequence asks.
+forever, or ends the process. So each exchange has a description. If one description follows another that it
+did not follow the last time, the processes ask the scheduler whether all of them have called the same. A
+training loop repeats itself: after its first iterations no message is sent, except where something else
+comes between, such as a barrier after an epoch. All processes have the same history until they differ, so
+they expect the same next exchange, and a process that calls another one asks.
 """
 
 from __future__ import annotations
@@ -14,9 +15,13 @@ import zlib
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import MXNetError
+
+if TYPE_CHECKING:
+    from mixnet.runtime.value.value import Spec
 
 LONGEST_TEXT = 600  # characters of a description that an error shows
 _LONGEST_LINE = 300  # characters of a file's path and line, which it shows as well
@@ -52,6 +57,23 @@ class Description:
         return self.text[:LONGEST_TEXT] + (f" at {line[-_LONGEST_LINE:]}" if line else "")
 
 
+@lru_cache(maxsize=4096)
+def described(
+    name: str, labels: tuple[Any, ...], specs: tuple[Spec, ...], purpose: str
+) -> Description:
+    """The description of an exchange of arrays.
+
+    Args:
+        name: of the operation.
+        labels: of the arrays, such as their keys; or none.
+        specs: of the arrays.
+        purpose: the end of the text.
+    """
+    keys = [f"{label!r} " for label in labels] or [""] * len(specs)
+    parts = [f"{key}{spec.shape} {spec.dtype.name}" for key, spec in zip(keys, specs, strict=True)]
+    return Description(f"{name} of {', '.join(parts)}{purpose}")
+
+
 class DisagreementError(MXNetError):
     """The workers of a job called different exchanges. The text names the line of each."""
 
@@ -72,7 +94,7 @@ class Agreement:
         self.count = 0  # of exchanges that were noted
         self.begun = 0  # the number of the last one that has begun
         self._previous = ""
-        self._successors: dict[str, str | None] = {}  # of texts; None: there are several
+        self._successors: dict[str, str] = {}  # of each text, the one that followed it last
         # By number, those that were not asked about, with the lines that called them.
         self._descriptions: dict[int, tuple[Description, str | None]] = {}
         self._requested: set[int] = set()  # by others, not reached here yet
@@ -94,15 +116,14 @@ class Agreement:
             self.count += 1
             number, previous = self.count, self._previous
             self._previous = description.text
-            known = self._successors.get(previous, "")
-            is_known = known == description.text
-            if is_known:
+            is_expected = self._successors.get(previous) == description.text
+            if is_expected:
                 is_requested = self._take(number, description, line)
             else:
-                self._successors[previous] = None if known != "" else description.text
-            if not is_known or is_requested:
+                self._successors[previous] = description.text
+            if not is_expected or is_requested:
                 self._unsaid.append(description.message(number, line))
-        return 0 if is_known else number
+        return 0 if is_expected else number
 
     def speak(self) -> None:
         """Send the recorded questions. May wait for the network."""
@@ -173,7 +194,7 @@ def _difference(texts: dict[str, str]) -> str:
     return (
         f"The workers come to different exchanges, which cannot be added up. {parts}. Push the same "
         f"keys, of the same shapes and dtypes, in the same order in all workers (keys of one call may "
-        f"be in any order), and give all of them as many batches."
+        f"be in any order), give all of them as many batches, and their optimizers the same settings."
     )
 
 

@@ -26,7 +26,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from mixnet import config
 from mixnet.base import MXNetError
 from mixnet.distributed import deadlocks
-from mixnet.distributed.agreement import Description
+from mixnet.distributed.agreement import Description, described
 from mixnet.distributed.awaited import WITHOUT_LIMIT, Awaited, Result, Steps
 from mixnet.distributed.buckets import flattened, places_in
 from mixnet.distributed.direct import Direct, PeerError, connect
@@ -97,6 +97,7 @@ class World:
         # All exchanges write it, so they run in the order in which they are pushed.
         self.wire = Var("exchanges between processes")
         self.broken: BaseException | None = None
+        self._is_failure_known = False  # whether the program got the error
         self._ranks: tuple[int, ...] = ()  # of a part of the job
         self._direct: Direct | None = None
         self._ordering = threading.Lock()
@@ -150,7 +151,7 @@ class World:
             partial(self._exchanged, exchange, count, has_any_length),
             priority,
             name,
-            _described(name or function_name(exchange), tuple(labels), specs, purpose),
+            described(name or function_name(exchange), tuple(labels), specs, purpose),
         )
         return [values[i : i + count] for i in range(0, len(values), count)]
 
@@ -274,7 +275,7 @@ class World:
         If it ends at once, because the others have sent their parts, it needs no task: that saves a
         third of the time of a kilobyte.
         """
-        self.check()  # a program that reads no result would not notice the end of the job
+        self._begin_call()  # a program that reads no result would not notice the end of the job
         for value in sources:
             check_pending(value)
         specs = [value.spec for value in sources]
@@ -343,7 +344,7 @@ class World:
             description: of the exchange.
             nbytes: that it sends.
         """
-        self.check()
+        self._begin_call()
         line = user_line()
         # Exchanges are numbered in push order, and an interrupt never counts one that is not pushed.
         # The scheduler is not asked under this lock. Nothing waits under it either, except the naive
@@ -420,6 +421,20 @@ class World:
         if turn.done is not None:
             text = call.description.called_at(call.line)
             self.member.report_waiting(self._ranks, call.place, text, begun)
+
+    def _begin_call(self) -> None:
+        """Check for the program, which gets to know the error."""
+        try:
+            self.check()
+        except BaseException:
+            self._is_failure_known = True
+            raise
+
+    @property
+    def has_failed_unseen(self) -> bool:
+        """Whether an exchange failed, and no call told the program."""
+        has_failed = self.broken is not None or self._why_over() is not None
+        return has_failed and not self._is_failure_known
 
     def _is_over(self) -> bool:
         return self.broken is not None or self.member.lost is not None or bool(self._left())
@@ -567,15 +582,6 @@ def _places(specs: tuple[Spec, ...], has_any_length: bool) -> tuple[list[int], i
     return places_in(sizes, specs[0].dtype.itemsize, has_any_length)
 
 
-@lru_cache(maxsize=4096)
-def _described(
-    name: str, labels: tuple[Any, ...], specs: tuple[Spec, ...], purpose: str
-) -> Description:
-    keys = [f"{label!r} " for label in labels] or [""] * len(specs)
-    parts = [f"{key}{spec.shape} {spec.dtype.name}" for key, spec in zip(keys, specs, strict=True)]
-    return Description(f"{name} of {', '.join(parts)}{purpose}")
-
-
 def _connected_sharding(member: Member) -> NamedSharding:
     """The sharding of an array over all processes: one device of each, of a connected client."""
     from mixnet.distributed.scheduler import HEARTBEAT
@@ -657,7 +663,7 @@ def _end(hook: _Hook, owner: int) -> None:
     """Leave the job at the end of the process, before the engine stops."""
     if os.getpid() != owner:
         return  # forked
-    error = hook.error
+    error, code = hook.error, None
     for world in _worlds:
         if error is not None and world.member.lost is None:
             world.give_up(error)  # exchanges that wait for it cannot end either
@@ -666,13 +672,14 @@ def _end(hook: _Hook, owner: int) -> None:
         except Exception as last:
             if error is None:
                 show(print_error, last)
-                error = last
+                error, code = last, 1 if world.has_failed_unseen else None
             mark_reported(last)
         world.member.leave()
         error = error or world.member.lost
         if error is not None and error is world.member.lost:
             world.member.let_lost_end(_PATIENCE)
-    code = error.exit_code if isinstance(error, MXNetError) else None
+    if isinstance(error, MXNetError) and error.exit_code is not None:
+        code = error.exit_code
     if code is not None:
         flush_output()
         os._exit(code)  # threads in exchanges that never end are not to be waited for

@@ -43,7 +43,8 @@ def run_and_exit(role: str, run: Callable[[Job], int]) -> NoReturn:
         role: for messages.
         run: from the job to the exit code.
     """
-    from mixnet.distributed.job import JobError, find_job
+    from mixnet.base import MXNetError
+    from mixnet.distributed.job import find_job
     from mixnet.distributed.lines import flush_output
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -51,9 +52,9 @@ def run_and_exit(role: str, run: Callable[[Job], int]) -> NoReturn:
         job = find_job()
         assert job is not None
         code = run(job)
-    except JobError as error:
+    except MXNetError as error:
         print(f"mixnet {role}: {error}", file=sys.stderr, flush=True)
-        code = error.exit_code
+        code = 1 if error.exit_code is None else error.exit_code
     flush_output()
     os._exit(code)  # no program of workers runs here
 

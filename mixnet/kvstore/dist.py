@@ -34,9 +34,13 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.row_sparse_array import RowSparseNDArray, sum_of_rows
 from mixnet.ndarray.sparse_array import host_indices
 from mixnet.ops.schema.over_devices import Exchange
-from mixnet.optimizer import get_updater
+from mixnet.optimizer import Optimizer, Updater, get_updater
 from mixnet.runtime.devices.collective import Groups
 from mixnet.runtime.value.value import Value, from_host
+
+# Exchanges in which the settings of the optimizers are compared: the first ones, and then a few of many.
+# Each comparison takes about a millisecond.
+_FIRST_COMPARED, _COMPARED, _COMPARED_OF = 64, 8, 1024
 
 
 @dataclass(frozen=True)
@@ -158,8 +162,18 @@ class OverProcesses(InJob):
 
     @property
     def _purpose(self) -> str:
-        """Part of the descriptions of sums, by which workers with and without an updater disagree."""
-        return "" if self.updater is None else ", for set_optimizer"
+        """Part of the descriptions of sums, by which workers with and without an updater disagree.
+
+        If a learning rate changes in one worker alone, its values differ from those of the others
+        from then on, and nothing else would show it, so some descriptions have the settings, too.
+        """
+        if self.updater is None:
+            return ""
+        count = self.world.agreement.count  # the same in all workers
+        is_compared = count < _FIRST_COMPARED or count % _COMPARED_OF < _COMPARED
+        if not is_compared or not isinstance(self.updater, Updater):
+            return ", for set_optimizer"
+        return f", for set_optimizer of {_settings(self.updater.optimizer)}"
 
     def barrier(self) -> None:
         """Wait until all workers have called this."""
@@ -398,6 +412,22 @@ class DistStore(OverProcesses, LocalStore):
 
 class DistDeviceStore(OverProcesses, DeviceStore):
     """``dist_device_sync``: devices are summed by XLA's collectives; values are stored on devices."""
+
+
+def _settings(optimizer: Optimizer) -> str:
+    """What must be the same in all workers."""
+    settings = {
+        # Any function can be a scheduler.
+        "learning_rate": getattr(optimizer.lr_scheduler, "base_lr", optimizer.lr),
+        "wd": optimizer.wd,
+        "rescale_grad": optimizer.rescale_grad,
+        "clip_gradient": optimizer.clip_gradient,
+    }
+    texts = [
+        f"{name}={value:.6g}" if isinstance(value, (int, float)) else f"{name}={value}"
+        for name, value in settings.items()
+    ]
+    return f"{type(optimizer).__name__}({', '.join(texts)})"
 
 
 def _are_rows(group: Sequence[NDArray]) -> bool:

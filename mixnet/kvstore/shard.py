@@ -73,6 +73,9 @@ class Shard:
 
     Args:
         path: of the database, whose content is restored.
+
+    Raises:
+        MXNetError: it cannot be read or written.
     """
 
     def __init__(self, path: Path):
@@ -82,12 +85,11 @@ class Shard:
         self._safe: dict[int, int] = {}
         self._dirty: dict[tuple[int, Key], None] = {}
         self._updates = self._received = 0
-        self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
-        self._database.execute("PRAGMA synchronous=NORMAL")
-        self._database.execute(
-            "CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, content BLOB)"
-        )
-        self._restore()
+        try:
+            self._database = _opened(path)
+            self._restore()
+        except sqlite3.Error as error:
+            raise _database_error(path, error) from error
 
     # ---- commands of workers ----------------------------------------------------------------------
 
@@ -252,10 +254,7 @@ class Shard:
         try:
             self._write(rows)
         except sqlite3.Error as error:
-            raise MXNetError(
-                f"the database {self._path} cannot be written: {error}. Make room there, or let "
-                f"MIXNET_SERVER_FOLDER name another folder that all machines of the job share."
-            ) from error
+            raise _database_error(self._path, error) from error
         self._safe = dict(self._done)
         self._dirty.clear()
         self._updates = self._received = 0
@@ -292,6 +291,20 @@ class Shard:
     def _give_state(self, updater: Updater, key: Key, state: object) -> None:
         key = key
         updater.states[key], updater.states_synced[key] = _from_host(state), True
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+    database.execute("PRAGMA synchronous=NORMAL")
+    database.execute("CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, content BLOB)")
+    return database
+
+
+def _database_error(path: Path, error: sqlite3.Error) -> MXNetError:
+    return MXNetError(
+        f"the database {path} cannot be written: {error}. Make room there, or let "
+        f"MIXNET_SERVER_FOLDER name another folder that all machines of the job share."
+    )
 
 
 # ---- arrays on their way --------------------------------------------------------------------------

@@ -1,11 +1,12 @@
 """Training steps over two processes of this machine, against sharded JAX over the same processes by hand.
 
-python -m tests.benchmarks.data_parallel_processes [--network perceptron] [--batch 256] [--repeats 50]
+python -m tests.benchmarks.data_parallel_processes [--network perceptron] [--batch 256] [--row 1]
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 
@@ -114,7 +115,8 @@ def main() -> None:
     if options.worker:
         return worker(options.network, options.batch, options.repeats, options.row)
     program = ["-m", "tests.benchmarks.data_parallel_processes", *sys.argv[1:], "--worker"]
-    subprocess.run(local_job(PROCESSES, program), check=True)
+    env = {"MIXNET_INTERPRET": "0", **os.environ}  # compiled, as JAX's step is
+    subprocess.run(local_job(PROCESSES, program), env=env, check=True)
 
 
 if __name__ == "__main__":

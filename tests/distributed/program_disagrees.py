@@ -17,6 +17,9 @@ for _ in range(3):
         store.push(key, value)
 nd.waitall()
 order = ["a", "b"] if store.rank == 0 else ["b", "a"]
+if difference == "unread":
+    store.push(order[0], values[order[0]])
+    raise SystemExit(0)
 try:
     if difference == "order":
         for key in order:
@@ -25,6 +28,9 @@ try:
         store.push("a", values["a"])
         store.push("b", row)
         store.pull("b", out=nd.zeros((300, 400)))
+    elif difference == "rate":
+        store.set_optimizer(mx.optimizer.SGD(learning_rate=0.1 * (store.rank + 1)))
+        store.push("a", values["a"])
     elif difference == "dtype" and store.rank == 1:
         store.push("a", values["a"].astype("float64"))
     else:

@@ -13,6 +13,8 @@ from mixnet.distributed.agreement import Agreement, Description, DisagreementErr
 from tests.distributed.launching import PROGRAMS, launch
 from tests.waiting import join
 
+SGD = "SGD(learning_rate={rate}, wd=0, rescale_grad=1, clip_gradient=None)"
+
 
 class Job:
     """Agreements of some workers and the scheduler's questions, in one process."""
@@ -65,10 +67,27 @@ def test_a_loop_is_checked_once() -> None:
     assert job.messages == 8  # to a, b, c, and back to a
 
 
+def test_a_loop_that_something_else_interrupts_is_not_checked_in_every_step() -> None:
+    job = Job(2)
+    messages = []
+    for _ in range(3):
+        for text in (*"aaaaa", "barrier"):
+            before = job.messages
+            numbers = [job.announce(rank, text) for rank in range(2)]
+            job.deliver()
+            for member, number in zip(job.members, numbers, strict=True):
+                member.wait(number, never)
+            messages.append(job.messages - before)
+    assert messages[:6] == [2, 2, 0, 0, 0, 2]
+    assert messages[6:12] == [2, 2, 0, 0, 0, 2], "the first one after a barrier is new"
+    assert messages[12:] == [0, 2, 0, 0, 0, 2]
+
+
+@pytest.mark.parametrize("before", ["ababab", "aba-aab-"])
 @pytest.mark.parametrize("late", [False, True])
-def test_a_process_that_deviates_is_detected_by_all(late: bool) -> None:
+def test_a_process_that_deviates_is_detected_by_all(late: bool, before: str) -> None:
     job = Job(3)
-    for text in ("a", "b") * 3:
+    for text in before:
         numbers = [job.announce(rank, text) for rank in range(3)]
         job.deliver()
     ranks = (1, 0, 2) if late else (0, 1, 2)
@@ -130,8 +149,14 @@ def test_waiting_ends_when_the_job_does() -> None:
         ),
         (
             "optimizer",
-            "all-reduce of 'a' (3,) float32, for set_optimizer",
+            f"all-reduce of 'a' (3,) float32, for set_optimizer of {SGD.format(rate=0.01)}",
             "all-reduce of 'a' (3,) float32",
+            ('store.push("a", values["a"])', 'store.push("a", values["a"])'),
+        ),
+        (
+            "rate",
+            f"all-reduce of 'a' (3,) float32, for set_optimizer of {SGD.format(rate=0.1)}",
+            f"all-reduce of 'a' (3,) float32, for set_optimizer of {SGD.format(rate=0.2)}",
             ('store.push("a", values["a"])', 'store.push("a", values["a"])'),
         ),
         (
@@ -163,3 +188,9 @@ def test_workers_that_push_different_things(
     # The exchange that ends need not be the one that differs.
     assert "raised by" not in job.stdout
     assert "gloo" not in job.stdout
+
+
+def test_a_difference_that_the_program_does_not_wait_for_is_a_failure() -> None:
+    job = launch(2, "program_disagrees.py", "unread")
+    assert job.returncode == 1, job.stdout + job.stderr
+    assert "[rank 1] mixnet.distributed.agreement.DisagreementError" in job.stdout

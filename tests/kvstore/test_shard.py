@@ -165,6 +165,11 @@ def test_a_full_disk_does_not_end_the_writing_of_the_database(server: Server) ->
     assert (server.shard.pull(0, ["large"])[0] == large).all()
 
 
+def test_a_database_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MXNetError, match=f"database {tmp_path} cannot be written: unable to open"):
+        Shard(tmp_path)
+
+
 def test_a_process_that_waits_for_a_server_learns_that_the_job_has_ended(server: Server) -> None:
     lost = WorkerLostError("rank 1 has ended")
     reasons: list[WorkerLostError | None] = [None]

@@ -608,16 +608,31 @@ def test_a_job_starts_again_after_a_worker_that_was_ended_by_a_signal(
     assert "rank 0 failed first (killed by SIGTERM)" in out and "start 2 of 2" in out
 
 
-def test_interrupts_end_everything() -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
+def test_interrupts_end_everything(number: signal.Signals) -> None:
     out = io.StringIO()
     begin = time.monotonic()
     supervisor = Supervisor(out)
+    before = signal.signal(number, signal.default_int_handler)  # whatever this process inherited
 
     def interrupt() -> None:
         until(lambda: len(supervisor.running) == 2)
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), number)
 
     threading.Thread(target=interrupt).start()
-    assert supervisor.run([shell(f"rank {i}", "sleep 60 & wait") for i in range(2)]) == 130
+    try:
+        code = supervisor.run([shell(f"rank {i}", "sleep 60 & wait") for i in range(2)])
+    finally:
+        signal.signal(number, before)
+    assert code == 128 + number
     assert time.monotonic() - begin < 40 and all(each.code for each in supervisor.running)
-    assert "ended by SIGINT, and all processes with it" in out.getvalue()
+    assert f"ended by {number.name}, and all processes with it" in out.getvalue()
+
+
+def test_a_launcher_under_nohup_goes_on_without_its_terminal() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        code = Supervisor(io.StringIO()).run([shell("rank 0", f"kill -HUP {os.getpid()}")])
+        assert code == 0 and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -24,6 +24,7 @@ OTHERS = 3.0  # seconds for the scheduler and servers to end after the workers
 NAMES = 1.0  # seconds for the scheduler to name the worker that was lost
 LOGS = 1.0  # seconds for the last lines in files of other machines to be seen here
 TERM = 10.0  # seconds between asking a process to end and ending it
+_OF_TERMINALS = (signal.SIGHUP, signal.SIGQUIT)  # at their end, and at Ctrl-\
 _RESTARTS = 20  # of servers, in one job
 _LOST_MEANING = "the others lost it; was it stopped, its machine switched off, or the network cut?"
 _LOST = re.compile(r"mixnet scheduler: (rank \d+) \(")
@@ -71,9 +72,11 @@ class Supervisor:
         Raises:
             LaunchError: a program does not exist.
         """
+        # A launcher that was started with nohup, or by a script in the background, ignores them.
+        heard = [each for each in _OF_TERMINALS if signal.getsignal(each) is not signal.SIG_IGN]
         before = {
             number: signal.signal(number, self._interrupt)
-            for number in (signal.SIGINT, signal.SIGTERM)
+            for number in (signal.SIGINT, signal.SIGTERM, *heard)
         }
         try:
             for process in processes:
