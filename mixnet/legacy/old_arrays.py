@@ -13,11 +13,14 @@ import numpy as np
 def _of_any_sequence(convert: Callable[..., Any]) -> Callable[..., Any]:
     """``np.array``; sequences of different lengths become an array of objects, as until NumPy 1.24.
 
-    Programs make such arrays of sentences, and of pairs of a picture and its class.
+    Programs make such arrays of sentences, and of pairs of a picture and its class. ``copy=False`` copies
+    where it must, as until NumPy 2.0.
     """
 
     @functools.wraps(convert)
     def converted(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("copy") is False:
+            kwargs["copy"] = None
         try:
             return convert(*args, **kwargs)
         except ValueError as error:

@@ -7,10 +7,12 @@ import collections.abc
 import fractions
 import inspect
 import math
+import os
+import sys
 import threading
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -56,6 +58,13 @@ def _asscalar(a: np.ndarray) -> Any:
 def _msort(a: Any) -> np.ndarray:
     """A copy sorted along the first axis."""
     return np.sort(a, axis=0)
+
+
+class _Casts:
+    """Functions by dtype: ``cast["float32"](x)`` is an array in that dtype."""
+
+    def __getitem__(self, dtype: Any) -> Callable[[Any], np.ndarray]:
+        return lambda x: np.asarray(x).astype(dtype)
 
 
 _fromstring = np.fromstring
@@ -113,6 +122,7 @@ _OF_NUMPY: dict[str, Any] = {
     "PINF": np.inf,
     "NINF": -np.inf,
     "NaN": np.nan,
+    "NAN": np.nan,
     "PZERO": 0.0,
     "NZERO": -0.0,
     # In ``np.exceptions`` since 2.0.
@@ -120,12 +130,26 @@ _OF_NUMPY: dict[str, Any] = {
     "ComplexWarning": np.exceptions.ComplexWarning,
     "TooHardError": np.exceptions.TooHardError,
     "VisibleDeprecationWarning": np.exceptions.VisibleDeprecationWarning,
-    # A module that NumPy happened to import.
+    "RankWarning": np.exceptions.RankWarning,
+    # Types by kind, and conversions by type, until 2.0.
+    "sctypes": {
+        "int": [np.int8, np.int16, np.int32, np.int64],
+        "uint": [np.uint8, np.uint16, np.uint32, np.uint64],
+        "float": [np.float16, np.float32, np.float64, np.longdouble],
+        "complex": [np.complex64, np.complex128, np.clongdouble],
+        "others": [bool, object, bytes, str, np.void],
+    },
+    "cast": _Casts(),
+    # Modules that NumPy happened to import.
+    "math": math,
+    "os": os,
+    "sys": sys,
     "warnings": warnings,
 }
 
 _NAMES: list[tuple[ModuleType | type, Mapping[str, Any]]] = [
     (np, _OF_NUMPY),
+    (np.lib, {"pad": np.pad}),
     # Until Python 3.10, 3.9, 3.11, 3.8 and 3.9.
     (collections, {name: getattr(collections.abc, name) for name in collections.abc.__all__}),
     (fractions, {"gcd": math.gcd}),

@@ -57,6 +57,8 @@ def test_other_arrays_are_as_ever() -> None:
     records = np.zeros(2, "i4").view(np.recarray)
     assert np.asanyarray(records) is records and type(np.asarray(records)) is np.ndarray
     assert pickle.loads(pickle.dumps(np.array)) is np.array
+    whole = np.ones(2, "f4")
+    assert np.array(whole, copy=False) is whole and np.array(whole, "f8", copy=False).dtype == "f8"
     before = np.array
     old_arrays.restore()
     assert np.array is before

@@ -36,6 +36,9 @@ def test_functions_and_numbers() -> None:
     assert np.asfarray([1, 2]).dtype == "float64" and np.asfarray([1], "float32").dtype == "float32"
     assert np.asfarray([1.5], "int32").tolist() == [1.5]
     assert np.msort([[3, 1], [2, 5]]).tolist() == [[2, 1], [3, 5]]
+    assert np.lib.pad([1], 1, mode="constant").tolist() == [0, 1, 0] and np.math.sqrt(4) == 2
+    assert np.cast["int32"]([1.5]).dtype == "int32" and np.cast[np.float32](2).tolist() == 2.0
+    assert np.float32 in np.sctypes["float"] and np.isnan(np.NAN)
     assert np.isnan(np.NaN) and np.Inf == np.PINF == -np.NINF == float("inf")
     assert issubclass(np.VisibleDeprecationWarning, UserWarning)
     np.warnings.filterwarnings("ignore", category=np.VisibleDeprecationWarning)
