@@ -63,7 +63,7 @@ def test_unused_memory_is_returned() -> None:
         "last, used = np.ones(8), resident()\n"
         "del blocks\n"
         "kept = resident()\n"
-        "print(used - kept, return_freed_memory(), kept - resident(), return_freed_memory())\n"
+        "print(used - kept, return_freed_memory(), kept - resident())\n"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code],
@@ -73,8 +73,8 @@ def test_unused_memory_is_returned() -> None:
         check=True,
         timeout=240,
     )
-    freed, some, returned, again = ran.stdout.split()
-    assert (some, again) == ("True", "False")
+    freed, some, returned = ran.stdout.split()
+    assert some == "True"
     assert int(freed) < 1 << 20 and int(returned) > 200 << 20
 
 
