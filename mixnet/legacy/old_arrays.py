@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+_array = np.array
+
 
 def _of_any_sequence(convert: Callable[..., Any]) -> Callable[..., Any]:
     """``np.array``; sequences of different lengths become an array of objects, as until NumPy 1.24.
@@ -19,7 +21,8 @@ def _of_any_sequence(convert: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(convert)
     def converted(*args: Any, **kwargs: Any) -> Any:
-        if kwargs.get("copy") is False:
+        # ``asarray`` has had ``copy`` only since NumPy 2.0.
+        if convert is _array and kwargs.get("copy") is False:
             kwargs["copy"] = None
         try:
             return convert(*args, **kwargs)

@@ -59,6 +59,8 @@ def test_other_arrays_are_as_ever() -> None:
     assert pickle.loads(pickle.dumps(np.array)) is np.array
     whole = np.ones(2, "f4")
     assert np.array(whole, copy=False) is whole and np.array(whole, "f8", copy=False).dtype == "f8"
+    with pytest.raises(ValueError, match="copy"):
+        np.asarray(whole, "f8", copy=False)
     before = np.array
     old_arrays.restore()
     assert np.array is before
