@@ -50,7 +50,7 @@ SETTINGS: dict[str, Setting] = {
         Setting("MIXNET_MEETING_SECONDS", float, 60.0,
             "How long an operation over several devices (SyncBatchNorm) waits for the threads of the other "
             "devices to call it, before it raises an error."),
-        Setting("MIXNET_JOIN_SECONDS", float, 30.0,
+        Setting("MIXNET_JOIN_SECONDS", float, 25.0,
             "How long the processes of a job wait for each other when the first dist_* store is created, "
             "before an error names the missing ones."),
         Setting("MIXNET_SHARED_MEMORY", _flag, True,
