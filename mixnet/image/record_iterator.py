@@ -186,14 +186,13 @@ class RecordSource(BatchSource):
 
     def _draws(self, seed: tuple[int, int], place: int) -> Draws:
         """The random numbers of an image for which none are drawn in order."""
-        epoch, batch = seed
+        epoch, batch = seed  # not of the worker: the number of workers changes nothing
         number = batch * self.batch_size + place
         return of_seed(zlib.crc32(f"{self.settings.seed} {epoch} {number}".encode()))
 
     def fill(self, buffers: Any, samples: Sequence[Any], first: int, seed: tuple[int, int]) -> None:
         for place, (record, drawn) in enumerate(samples, first):
             header, content = unpack(record)
-            # They do not depend on the number of workers.
             draw = drawn or self._draws(seed, place)
             try:
                 self.write(buffers, place, header, content, draw)

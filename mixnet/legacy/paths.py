@@ -8,6 +8,8 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from mixnet.process.lazy import names_so_far
+
 # path below the package: the module that has its names
 PATHS = {
     "api": "legacy.api",
@@ -91,5 +93,5 @@ def install(package: str) -> None:
         sys.modules[f"{package}.{path}"] = module
         parent, _, name = f"{package}.{path}".rpartition(".")
         owner = sys.modules[parent]
-        if parent == package or name not in vars(owner):
+        if parent == package or name not in names_so_far(owner):
             setattr(owner, name, module)

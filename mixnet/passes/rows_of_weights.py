@@ -7,7 +7,7 @@ from collections.abc import Collection
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.op import Op
-from mixnet.passes.stored_values import csr_matrices, is_product
+from mixnet.passes.stored_values import computed_alone, csr_matrices, is_product
 
 
 def weights_by_matrix(
@@ -25,7 +25,7 @@ def weights_by_matrix(
         weights: names of its row_sparse variables.
     """
     left = csr_matrices(graph, matrices)
-    rows = _entries_by_row(graph, weights)
+    rows = computed_alone(graph, weights, _is_by_row)
     pairs: set[tuple[Node, Node]] = set()
     refused: set[Node] = {rows[head] for head in graph.heads if head in rows}
     for node in graph.nodes:
@@ -48,18 +48,6 @@ def weights_by_matrix(
         if matrix not in refused:
             by_matrix.setdefault(matrix.name, []).append(weight.name)
     return {name: sorted(each) for name, each in by_matrix.items()}
-
-
-def _entries_by_row(graph: Graph, weights: Collection[str]) -> dict[Entry, Node]:
-    """The weights and what is computed row by row from one, each with that weight."""
-    rows = {}
-    for node in graph.nodes:
-        if node.is_variable:
-            if node.name in weights:
-                rows[Entry(node)] = node
-        elif len(node.inputs) == 1 and node.inputs[0] in rows and _is_by_row(node):
-            rows[Entry(node)] = rows[node.inputs[0]]
-    return rows
 
 
 def _is_by_row(node: Node) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from mixnet.graph.graph import Graph
@@ -82,14 +82,27 @@ _PARTS = ("values", "columns", "rows")
 
 def csr_matrices(graph: Graph, names: Collection[str]) -> dict[Entry, Node]:
     """The csr matrices of the graph, each with the variable whose positions it has."""
-    matrices = {}
+    return computed_alone(graph, names, _keeps_zeros)
+
+
+def computed_alone(
+    graph: Graph, names: Collection[str], keeps: Callable[[Node], bool]
+) -> dict[Entry, Node]:
+    """Variables and what is computed from one of them alone, each with that variable.
+
+    Args:
+        graph: the graph of a symbol.
+        names: of the variables.
+        keeps: whether the result of a node stores what its only input stores.
+    """
+    variables = {}
     for node in graph.nodes:
         if node.is_variable:
             if node.name in names:
-                matrices[Entry(node)] = node
-        elif len(node.inputs) == 1 and node.inputs[0] in matrices and _keeps_zeros(node):
-            matrices[Entry(node)] = matrices[node.inputs[0]]
-    return matrices
+                variables[Entry(node)] = node
+        elif len(node.inputs) == 1 and node.inputs[0] in variables and keeps(node):
+            variables[Entry(node)] = variables[node.inputs[0]]
+    return variables
 
 
 def _keeps_zeros(node: Node) -> bool:

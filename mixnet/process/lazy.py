@@ -126,6 +126,12 @@ class ModuleOnUse(CustomModule):
         return repr(importlib.import_module(self.__name__))
 
 
+def names_so_far(module: ModuleType) -> dict[str, Any]:
+    """The names that a module has, without those that ``complete_dict`` would make now."""
+    names: dict[str, Any] = vars(ModuleType)["__dict__"].__get__(module)
+    return names
+
+
 def complete_dict(
     namespace: dict[str, Any], get: Callable[[str], Any], names: Callable[[], Iterable[str]]
 ) -> None:

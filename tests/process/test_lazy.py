@@ -85,3 +85,13 @@ else:
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_importing_the_package_makes_no_functions_of_operators() -> None:
+    code = (
+        "import mixnet, mixnet.ndarray.namespace as nd, mixnet.symbol.namespace as sym\n"
+        "print(len(nd.OPERATORS._functions), len(sym.OPERATORS._functions))"
+    )
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100)
+    assert all(int(each) < 20 for each in ran.stdout.split()), ran.stdout
